@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/evidence.ts';
+import { judgedCellSchema } from '../../judge/gate/evidence.ts';
 import { TREND_UNITS, type TrendStep, trendMarkSchema, trendStepSchema } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
@@ -105,6 +105,8 @@ function labelsOf(points: readonly TrendStep[], by: TrendSeries['by']): string[]
   });
 }
 
+const { shape: judged } = judgedCellSchema;
+
 export const trend = outputOfVersion(2, 'bench trend --json', {
   provenance: provenanceSchema,
   cells: z.array(
@@ -113,8 +115,8 @@ export const trend = outputOfVersion(2, 'bench trend --json', {
       by: z.enum(TREND_UNITS),
       points: z.array(trendStepSchema),
       marks: z.array(trendMarkSchema),
-      verdict: z.enum(CELL_VERDICTS).nullable().describe('Verdict of `check`; null if it does not judge this metric'),
-      reason: z.enum(CELL_REASONS).nullable().describe('Why it is not compared'),
+      verdict: judged.verdict.nullable().describe('Verdict of `check`; null if it does not judge this metric'),
+      reason: judged.reason,
       before: z.number().nullable().describe('Reference level; value of the previous sweep if `check` does not judge'),
       now: z.number().nullable().describe('Value of the newest sweep'),
       changePercent: z.number().nullable().describe('Same as in `check`'),

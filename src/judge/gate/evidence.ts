@@ -55,14 +55,10 @@ export interface SweepEvidence {
   readonly pairs: readonly PairResult[] | null;
 }
 
-export const CELL_VERDICTS = ['slower', 'faster', 'same', 'unclear', 'noResult'] as const;
-
-/** Why a cell is not compared: this is its first sweep, it is not planned in this sweep, or no run counts. */
-export const CELL_REASONS = ['new', 'missing', 'failed'] as const;
-
 export const judgedCellSchema = z.strictObject({
-  verdict: z.enum(CELL_VERDICTS),
-  reason: z.enum(CELL_REASONS).nullable().describe('Why it is not compared'),
+  verdict: z.enum(['slower', 'faster', 'same', 'unclear', 'noResult']),
+  /** This is its first sweep, it is not planned in this sweep, or no run counts. */
+  reason: z.enum(['new', 'missing', 'failed']).nullable().describe('Why it is not compared'),
   metric: gatedMetricSchema,
   before: numberOrNull.describe('Reference level: the last accepted one'),
   now: numberOrNull,

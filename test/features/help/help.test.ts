@@ -5,7 +5,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { EXIT_CODES, FAIL_ON_WORDS } from '../../../src/errors.ts';
-import { CELL_REASONS, CELL_VERDICTS } from '../../../src/judge/gate/evidence.ts';
+import { judgedCellSchema } from '../../../src/judge/gate/evidence.ts';
 import { FINDING_STATES } from '../../../src/records/finding.ts';
 import { VERDICTS } from '../../../src/records/verdict.ts';
 import { METRIC_IDS } from '../../../src/records/metric.ts';
@@ -159,9 +159,10 @@ describe('topics', () => {
 
   test('words', async () => expect(await helpOn('words')).toContain('- **cell**: One point of a matrix'));
 
-  const verdicts = CELL_VERDICTS.map((verdict) => verdictText({ reason: null, verdict }));
+  const { reason, verdict: ofCell } = judgedCellSchema.shape;
+  const verdicts = ofCell.options.map((verdict) => verdictText({ reason: null, verdict }));
   const states = [...FINDING_STATES, 'new', 'acknowledged'];
-  const words = [...verdicts, ...CELL_REASONS, ...VERDICTS, ...states, ...FAIL_ON_WORDS];
+  const words = [...verdicts, ...reason.unwrap().options, ...VERDICTS, ...states, ...FAIL_ON_WORDS];
 
   test.each(['reference level', ...new Set(words)])('%s, which is printed or can be typed, is a word', async (word) => {
     expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
