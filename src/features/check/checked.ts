@@ -74,11 +74,7 @@ export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, o
 /** @param metric null for the shown one of each cell */
 export function shownCells({ evidence, verdict }: Pick<JudgedSeries, 'evidence' | 'verdict'>, metric: MetricId | null) {
   const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
-  const judged =
-    metric === null
-      ? verdict.cells
-      : [...cells.keys()].flatMap((cellKey) => verdict.judgedOf({ cellKey, metric }) ?? []);
-  return judged.map(({ cellKey: key, ...cell }) => {
+  return (metric === null ? verdict.cells : verdict.judgedIn(metric)).map(({ cellKey: key, ...cell }) => {
     return { key, label: labelIn(cells, key), unit: gatedMetricOf(cell.metric).unit, ...cell };
   });
 }

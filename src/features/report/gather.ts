@@ -84,13 +84,7 @@ export function judgementsOf({ checked, compared }: Pick<Subject, 'checked' | 'c
 
 /** Omits cells if the gate does not judge the metric. */
 function judgedCells({ findings: all, judged }: CheckedSweep, metric: MetricId | null) {
-  const { evidence, verdict } = judged;
-  const cells =
-    metric === null
-      ? verdict.cells
-      : evidence.cells.flatMap(
-          ({ cell }) => verdict.judgedOf({ cellKey: cell.key, metric: gateMetric(metric, cell) }) ?? [],
-        );
+  const cells = metric === null ? judged.verdict.cells : judged.verdict.judgedIn(metric);
   const present = all.filter((finding) => isPresent(finding) && finding.kind !== 'limit');
   return new Map(
     cells.map(({ before, cellKey, now, notes, ...said }): [CellKey, CellJudgement] => {

@@ -22,7 +22,7 @@ export function judgeSweep(evidence: SweepEvidence) {
   const { judged } = facts;
   const noisy = facts.all.flatMap((one) => changesOf(one, facts));
   const steady = facts.all.flatMap((one) => steadyChanges(one, facts));
-  const changes = [...withPairs(noisy, facts), ...steady].filter(
+  const changes = [...noisy, ...pairedChanges(noisy, facts), ...steady].filter(
     (change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric),
   );
   const reduced = reduceFindings(changes, facts).map((one) => withHistory(one, facts));
@@ -43,6 +43,7 @@ export function judgeSweep(evidence: SweepEvidence) {
     cells: shown,
     geometricMean: meanChange(own, cells),
     judgedOf,
+    judgedIn: (metric: GatedMetricId) => cells.flatMap(({ cell }) => judgedOf({ cellKey: cell.key, metric }) ?? []),
     candidates: candidatesOf(facts, findings),
   };
 }
@@ -70,7 +71,9 @@ function changesOf({ cellKey, history, metric, newest, of, state: now }: Measure
   const size = sizeOf(metric, beforeStep(state, metric, step), (step ?? state).change);
   const index = history.places.indexOf(place);
   const lastGood = lastGoodBefore(index, history, { ...size, metric });
-  return [cellChange({ ...about, ...size, place, lastGood, isBuildLuck: isBuildLuck(history, index) })];
+  const pairs = verdict === 'slower' ? facts.evidence.pairs?.find((one) => one.cellKey === cellKey) : null;
+  const luck = { pairs: pairs ?? null, isBuildLuck: isBuildLuck(history, index) };
+  return [cellChange({ ...about, ...size, place, lastGood, ...luck })];
 }
 
 /** The level from which a reported step began; without one, the reference. */
@@ -154,13 +157,10 @@ function boundChanges(about: About, entries: readonly Entry[], baseline: Entry |
   return [];
 }
 
-function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChange[] {
-  const ofCell = new Map((facts.evidence.pairs ?? []).map((pairs) => [pairs.cellKey, pairs]));
-  const weighed = changes.map((change) =>
-    change.direction === 'faster' ? change : cellChange({ ...change, pairs: ofCell.get(change.cellKey) ?? null }),
-  );
-  const slower = new Set(changes.filter(({ direction }) => direction === 'slower').map(({ cellKey }) => cellKey));
-  const only = [...ofCell.values()].flatMap((pairs) => {
+/** Changes that only pairs show. */
+function pairedChanges(noisy: readonly CellChange[], facts: JudgedFacts): CellChange[] {
+  const slower = new Set(noisy.filter(({ direction }) => direction === 'slower').map(({ cellKey }) => cellKey));
+  return (facts.evidence.pairs ?? []).flatMap((pairs) => {
     const { places = [], values } = facts.measured(pairs)?.history ?? {};
     const [after, place] = [values?.at(-1), places.at(-1)];
     if (slower.has(pairs.cellKey) || after === undefined || place === undefined) return [];
@@ -169,7 +169,6 @@ function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChan
     const change = cellChange({ cellKey, metric, before, after, place, lastGood: places.at(-2) ?? null, pairs });
     return change.lasts === null ? [] : [change];
   });
-  return [...weighed, ...only];
 }
 
 /** Marks a finding as lasting if the history of its clearest cell shows that. */
