@@ -1,5 +1,5 @@
 import type { Io } from '../../cli/io.ts';
-import { limitedValues, limitText, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
+import { limitedValues, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
 import { machineChanges } from '../../judge/gate/reduce-findings.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { MetricId } from '../../records/metric.ts';
@@ -99,7 +99,7 @@ function notesOf({ evidence, missingBaseline: missing, notes, verdict }: JudgedS
     ),
     leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: bench uses their newest values`,
     ...limitsWithoutValue(rules, limitedValues(cells, rules)).map(
-      (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
+      (limit) => `limit ${printable(limit)}: no cell has a value for it`,
     ),
     ...notes,
   ].filter((note) => typeof note === 'string');

@@ -1,5 +1,4 @@
 import type { Finding } from '../../records/finding.ts';
-import type { GateLimit } from '../../records/gated-metric.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { cellChange, idOf } from './metric-changes.ts';
 import type { CellEvidence, GateRules } from './evidence.ts';
@@ -30,16 +29,12 @@ export function brokenLimits(rules: GateRules, values: readonly LimitedValue[]) 
   });
 }
 
-/** Limits for which no cell has a value, so that their owner learns of it. */
-export function limitsWithoutValue({ limits }: GateRules, values: readonly LimitedValue[]): GateLimit[] {
-  return limits.filter(({ metric, cells }) =>
+/** Limits for which no cell has a value, so that their owner learns of it: `p99 <= 2 ms (model=vit*)`. */
+export function limitsWithoutValue({ limits }: GateRules, values: readonly LimitedValue[]): string[] {
+  const without = limits.filter(({ metric, cells }) =>
     values.every((value) => value.metric !== metric || cells?.includes(value.cellKey) === false),
   );
-}
-
-/** Returns `p99 <= 2 ms (model=vit*)`. */
-export function limitText({ filter, text }: GateLimit): string {
-  return filter === null ? text : `${text} (${filter})`;
+  return without.map(({ filter, text }) => (filter === null ? text : `${text} (${filter})`));
 }
 
 /** Findings of limits: earlier ones in their new state, and a new one for each limit that other cells break. */
