@@ -24,9 +24,7 @@ export interface CellChange extends FindingCell {
   readonly isBuildLuck: boolean;
 }
 
-type KnownOfChange = 'cellKey' | 'metric' | 'before' | 'after' | 'place' | 'lastGood';
-
-export function cellChange(known: Pick<CellChange, KnownOfChange> & Partial<CellChange>): CellChange {
+export function cellChange(known: About & Levels & Pick<CellChange, 'lastGood' | 'place'> & Partial<CellChange>) {
   const { after, before, isBuildLuck = false, lasts = null, metric, pairs = null } = known;
   const isLuck = pairs?.outcome === 'buildLuck';
   return {

@@ -1,7 +1,7 @@
 import { median, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import type { Change, Reported, SweepEffect } from './sweep-effect.ts';
-import { type KnownLevels, knownLevels, Level } from './level.ts';
+import { knownLevels, Level } from './level.ts';
 import { RULES } from './settings.ts';
 
 /** scipy.stats.norm.ppf(0.9) */
@@ -22,7 +22,7 @@ export type CellJudgement = ReturnType<JudgedCell['judgement']>;
 
 export class JudgedCell {
   noise: CellNoise;
-  readonly known: KnownLevels;
+  readonly known: ReturnType<typeof knownLevels>;
   home = new Level();
   /** The level after a reported step, until it is old enough. */
   pending: Level | null = null;
@@ -260,7 +260,7 @@ export class JudgedCell {
     if (reported !== null) this.#since ??= reported.first;
     if (home === this.reference && pending === null) this.#since = null;
     if (this.#since === null) return;
-    const isFaster = recent.mean < this.reference.referenceMean && !this.#isNear(recent);
+    const isFaster = recent.mean < this.reference.meanOfFirst() && !this.#isNear(recent);
     if (isFaster && !isGiven && recent.count >= RULES.lastingSweeps && this.known.sweepsToReport(recent.mean) === 1)
       this.accept();
     else if (pending === null && this.held === null && this.#isNear(home)) {
@@ -272,7 +272,7 @@ export class JudgedCell {
 
   #isNear(level: Level): boolean {
     const scale = 1 / level.count + 1 / Math.min(this.reference.count, RULES.referenceSweeps);
-    return Math.abs(level.mean - this.reference.referenceMean) < RULES.openErrors * this.noise.sd * Math.sqrt(scale);
+    return Math.abs(level.mean - this.reference.meanOfFirst()) < RULES.openErrors * this.noise.sd * Math.sqrt(scale);
   }
 
   judgement(sweep: CellSweep, reported: Reported | null) {

@@ -19,11 +19,7 @@ export class Level {
     return this.meanBefore(0);
   }
 
-  get referenceMean(): number {
-    return this.meanOfFirst(RULES.referenceSweeps);
-  }
-
-  meanOfFirst(sweeps: number): number {
+  meanOfFirst(sweeps: number = RULES.referenceSweeps): number {
     return this.#means[Math.min(sweeps, this.count)] ?? 0;
   }
 
@@ -107,8 +103,6 @@ export class Level {
 }
 
 type KnownLevel = { log: number; reports: number; longest: number };
-
-export type KnownLevels = ReturnType<typeof knownLevels>;
 
 /** @param allowed number of reports after which a level or excursions are known */
 export function knownLevels(cell: { readonly noise: CellNoise }, allowed: number) {
