@@ -36,24 +36,24 @@ export function noisePrior(typicalSd: number) {
   };
 }
 
+/** Sum of squares within sweeps with its degrees of freedom, most runs of a sweep, all runs, and those far off. */
+const NO_RUNS = { squares: 0, degrees: 0, repeats: 1, all: 0, above: 0, below: 0, farSquares: 0 };
+
 /** Posterior of the sd of one sweep of a cell on a grid. Sweeps have the tails of Student's t with 5 degrees of freedom. */
 export class CellNoise {
   readonly #prior: NoisePrior;
   readonly #logLikelihood = new Float64Array(STEPS);
   readonly #weights = new Float64Array(STEPS);
-  /** Sum of squares within sweeps, and their degrees of freedom. */
-  squares = 0;
-  degrees = 0;
-  #repeats = 1;
+  readonly runs: typeof NO_RUNS;
   readonly #within = new Float64Array(STEPS);
-  #far = { runs: 0, above: 0, below: 0, squares: 0 };
   #judgedDegrees = 0;
   #stale = 0;
   #learned = 0;
   sd = 0;
 
-  constructor(prior: NoisePrior) {
+  constructor(prior: NoisePrior, runs: typeof NO_RUNS = { ...NO_RUNS }) {
     this.#prior = prior;
+    this.runs = runs;
   }
 
   /**
@@ -61,18 +61,18 @@ export class CellNoise {
    * far below them, which is no accident. What was left out until then is noise, too.
    */
   counted(runs: readonly number[], agreeing: readonly number[]): readonly number[] {
-    const far = this.#far;
-    far.runs += runs.length;
+    const known = this.runs;
+    known.all += runs.length;
     if (agreeing.length === runs.length) return runs;
     const above = runs.filter((run) => !agreeing.includes(run) && run > (agreeing[0] ?? 0)).length;
-    far.above += above;
-    far.below += runs.length - agreeing.length - above;
-    if (Math.min(far.above, far.below) === 0 || far.above + far.below <= RULES.farShare * far.runs) {
-      far.squares += momentsOf(runs).squares - momentsOf(agreeing).squares;
+    known.above += above;
+    known.below += runs.length - agreeing.length - above;
+    if (Math.min(known.above, known.below) === 0 || known.above + known.below <= RULES.farShare * known.all) {
+      known.farSquares += momentsOf(runs).squares - momentsOf(agreeing).squares;
       return agreeing;
     }
-    this.squares += far.squares;
-    far.squares = 0;
+    known.squares += known.farSquares;
+    known.farSquares = 0;
     return runs;
   }
 
@@ -81,28 +81,24 @@ export class CellNoise {
   }
 
   get runSd(): number {
-    return Math.sqrt((this.squares + 3 * (1.6 * this.#prior.typicalSd) ** 2) / (this.degrees + 3));
+    return Math.sqrt((this.runs.squares + 3 * (1.6 * this.#prior.typicalSd) ** 2) / (this.runs.degrees + 3));
   }
 
   addRuns(runs: readonly number[], centre: number): void {
-    this.#repeats = Math.max(this.#repeats, runs.length);
+    this.runs.repeats = Math.max(this.runs.repeats, runs.length);
     if (runs.length < 2) return;
-    for (const run of runs) this.squares += (run - centre) ** 2;
-    this.degrees += runs.length - 1;
+    for (const run of runs) this.runs.squares += (run - centre) ** 2;
+    this.runs.degrees += runs.length - 1;
   }
 
   /** Variance that the mean of this many runs has in addition to that of all repeats. */
   extraOf(runs: number): number {
-    return runs >= this.#repeats ? 0 : this.runSd ** 2 * (1 / runs - 1 / this.#repeats);
+    return runs >= this.runs.repeats ? 0 : this.runSd ** 2 * (1 / runs - 1 / this.runs.repeats);
   }
 
   /** The posterior if these residuals, with the scale of their variance, were all that is known between sweeps. */
   given(residuals: Iterable<readonly [number, number]>): CellNoise {
-    const noise = new CellNoise(this.#prior);
-    noise.squares = this.squares;
-    noise.degrees = this.degrees;
-    noise.#repeats = this.#repeats;
-    noise.#far = this.#far;
+    const noise = new CellNoise(this.#prior, this.runs);
     for (const [residual, scale] of residuals) noise.learn(residual, scale, 0);
     noise.refresh(true);
     return noise;
@@ -122,7 +118,7 @@ export class CellNoise {
   /** Recomputes the posterior once a quarter of its data is new, or immediately if `now`. */
   refresh(now = false): void {
     const isStale = this.#stale > 0 && (now || this.#stale * 4 >= this.#learned);
-    if (this.sd !== 0 && !isStale && !(now && this.degrees !== this.#judgedDegrees)) return;
+    if (this.sd !== 0 && !isStale && !(now && this.runs.degrees !== this.#judgedDegrees)) return;
     this.#stale = 0;
     this.#judgeRuns();
     const weights = this.#weights;
@@ -146,11 +142,11 @@ export class CellNoise {
 
   /** Updates the log likelihood of the squares within sweeps for each sd of the grid, summed over the ratios. */
   #judgeRuns(): void {
-    if (this.degrees === this.#judgedDegrees) return;
-    this.#judgedDegrees = this.degrees;
-    const observed = (this.squares / this.degrees + TIMER_SD ** 2) / this.#repeats;
+    if (this.runs.degrees === this.#judgedDegrees) return;
+    this.#judgedDegrees = this.runs.degrees;
+    const observed = (this.runs.squares / this.runs.degrees + TIMER_SD ** 2) / this.runs.repeats;
     const observedLog = Math.log(observed);
-    const half = this.degrees / 2;
+    const half = this.runs.degrees / 2;
     for (let i = 0; i < STEPS; i += 1) {
       const ratio = observed / at(this.#prior.squares, i);
       const log = 1 + observedLog - 2 * at(this.#prior.sdLogs, i);

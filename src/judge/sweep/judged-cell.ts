@@ -153,7 +153,7 @@ export class JudgedCell {
   #sweepsOfRun({ log, runs }: CellSweep, off: number): number {
     if (runs > 1) return 1;
     // One run against one run shows no noise.
-    if (this.home.count === 1 && this.noise.degrees === 0) return 2;
+    if (this.home.count === 1 && this.noise.runs.degrees === 0) return 2;
     const size = Math.abs(off);
     if (size < RULES.offRunLeast || size > RULES.offRunMost || this.known.hasLasted(log)) return 1;
     if (this.#returned > Math.max(RULES.offRunLeast, 4 * this.noise.sd)) return RULES.lastingSweeps;
@@ -292,7 +292,7 @@ export class JudgedCell {
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
     const isFewer = this.#isOnlyRunFarOff || sweep.farRuns > Math.max(sweep.runs > 2 ? 1 : 0, sweep.runs / 4);
     const farRuns = isFewer ? Math.max(1, sweep.farRuns) : 0;
-    const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && noise.degrees === 0;
+    const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && noise.runs.degrees === 0;
     const verdictOf = (): Reported['direction'] | 'same' | 'unclear' => {
       if (isOneAgainstOne && reported === null && this.#since === null && Math.abs(log) >= RULES.offRunLeast)
         return 'unclear';
