@@ -83,7 +83,7 @@ export async function checkedFindings(db: StoreDatabase, judged: Judged, finding
       lastGood,
       lastBad: isReference ? null : lastBad,
       commits: isExplained && about.cause !== 'machine' ? await commitsBetween(cwd, lastGood, firstBad) : [],
-      buildChanges: isExplained ? buildChangesOf(db, evidence, finding) : [],
+      buildChanges: isExplained ? buildChangesOf(db, judged, finding) : [],
       likeliestCause: isExplained ? await causeOf(db, details, cells, lastGood, firstBad) : null,
       owner: acknowledged?.owner ?? finding.owner,
       acknowledged,
@@ -133,10 +133,8 @@ function changeOutput({ metric, changePercent, ciPercent, before, after }: Omit<
   return { metric, title, unit, betterIs, changePercent, ciPercent, before, after };
 }
 
-function buildChangesOf(db: StoreDatabase, { cells, sweeps }: SweepEvidence, finding: Finding): string[] {
-  const [change] = clearest(finding.cells);
-  const metrics = cells.find(({ cell }) => cell.key === change?.cellKey)?.metrics ?? [];
-  const history = metrics.find(({ metric }) => metric === change?.metric)?.history;
+function buildChangesOf(db: StoreDatabase, { evidence: { sweeps }, verdict }: Judged, finding: Finding): string[] {
+  const [history] = clearest(finding.cells).flatMap((change) => verdict.measured(change)?.history ?? []);
   const [before = null, after = null] = [finding.lastGoodSweepId, finding.firstBadSweepId].map((id) => {
     const place = history?.places.findIndex((one) => sweeps[one]?.sweepId === id);
     return history?.builds?.[place ?? -1] ?? null;

@@ -42,6 +42,7 @@ export function judgeSweep(evidence: SweepEvidence) {
     endedAcknowledgements: [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : [])),
     cells: shown,
     geometricMean: meanChange(own, cells),
+    measured: facts.measured,
     judgedOf,
     judgedIn: (metric: GatedMetricId) => cells.flatMap(({ cell }) => judgedOf({ cellKey: cell.key, metric }) ?? []),
     candidates: candidatesOf(facts, findings),
