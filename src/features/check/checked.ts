@@ -52,7 +52,7 @@ export function foundInAll(all: readonly { findings: readonly CheckedFinding[]; 
 /** The sweep as `bench check` prints it; stores nothing unless `judgedAt` is stated. */
 export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: JudgeOptions = {}) {
   const judged = await judgeSeries(db, sweep, io, options);
-  const { baseline, evidence, series, verdict } = judged;
+  const { against, evidence, series, verdict } = judged;
   const { baseBranch } = series;
   const known = shownFindings(verdict.findings, evidence);
   const findings = await checkedFindings(db, judged, known, io.cwd);
@@ -62,7 +62,7 @@ export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, o
     judgedBy: verdict.judgedBy,
     sweeps: evidence.sweeps.length,
     baseBranch,
-    ...saidOf(standing, judged, baseline === null ? baseBranch : `baseline ${baseline}`),
+    ...saidOf(standing, judged, typeof evidence.baselinePlace === 'number' ? `baseline ${against}` : baseBranch),
     canConfirm: canConfirm(db, sweep.sweepId),
     cells: shownCells(judged, null),
     geometricMean: verdict.geometricMean,
@@ -84,15 +84,16 @@ export function aboutSeries(db: StoreDatabase, sweep: Sweep) {
   return { matrix, branch, provenance, gpu: gpuModels(db, [sweep]).get(sweepId) ?? null, sweepId, startedAt, commit };
 }
 
-function notesOf({ evidence, missingBaseline: missing, notes, verdict }: JudgedSeries): string[] {
-  const { cells, rules, sweeps } = evidence;
+function notesOf({ against, evidence, notes, verdict }: JudgedSeries): string[] {
+  const { baselinePlace = null, cells, rules, sweeps } = evidence;
   const newest = [sweeps.length - 2, sweeps.length - 1];
   const changes = cells.flatMap((cell) => machineChanges(evidence, cell, newest));
   const leftOut = cells.filter(({ isLeftOut, metrics: [main] }) => isLeftOut && main?.history.places.length).length;
   return [
     changes.length > 0 && `since the sweep before: ${[...new Set(changes)].map(printable).join('; ')}`,
-    missing !== null &&
-      `gate.against: no baseline ${printable(missing)} is set for this machine: the reference is the last accepted level`,
+    against !== null &&
+      baselinePlace === null &&
+      `gate.against: no baseline ${printable(against)} is set for this machine: the reference is the last accepted level`,
     undatedNote(sweeps),
     ...verdict.endedAcknowledgements.map(
       (id) => `acknowledgement of ${id.slice(0, 8)} ended: its day is past, or its commit is measured`,

@@ -82,10 +82,8 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const baseSweeps = baseBranch === null ? null : sweeps.length - 1;
   const around = { sweeps, baseSweeps, baselinePlace, findings, acknowledged, rules };
   const evidence: SweepEvidence = { ...read, ...around, pairs: pairResultsOf(db, sweeps, rules) };
-  // The name of the baseline against which the sweep is judged, or that of one that does not exist.
-  const [against, missingBaseline] = baselinePlace === null ? [null, name] : [name, null];
-  const about = { baseline: against, missingBaseline, captured, notes, isStored: !isNamed };
-  return { series, evidence, verdict: judgeSweep(evidence), ...about };
+  // `against`: without a `baselinePlace`, it does not exist here.
+  return { series, evidence, verdict: judgeSweep(evidence), against: name, captured, notes, isStored: !isNamed };
 }
 
 /** Findings reported before this sweep. Empty for a pull request, and against a baseline of the command line. */
