@@ -83,7 +83,7 @@ export type Switch = 'cudaGraph' | 'dataTransfers' | 'neighbor' | 'runtime';
 /** The gain of CUDA graphs, or the cost of another switch, from cells that differ in nothing else. */
 export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
   const setting = by === 'neighbor' ? NEIGHBOR : by === 'runtime' ? '--useRuntime' : by;
-  // A flag that stands on no axis is off.
+  // A flag that is on no axis is off.
   const settingsOf = ({ cell: { key: _key, axisFlags, ...rest } }: Row): Readonly<Record<string, unknown>> => {
     return { [setting]: false, ...rest, ...axisFlags };
   };

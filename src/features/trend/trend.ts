@@ -97,7 +97,7 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
     const metric = requested === undefined && shown === 'throughputQps' ? shown : main;
     const measured = metric === main ? ofMain : runsOf(metric)(cell.key);
     const runs = valued(measured, valueRule(measured, metric));
-    const hasFew = new Set(runs.map(({ sweepId }) => sweepId)).size < ENOUGH_SWEEPS;
+    const hasFew = new Set(runs.map((run) => run.sweepId)).size < ENOUGH_SWEEPS;
     const step = by ?? (hasFew && together !== true ? 'run' : 'sweep');
     const points = trendSteps(runs, swept, step, last);
     const newest = runs.at(-1);

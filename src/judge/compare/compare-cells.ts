@@ -133,7 +133,7 @@ function withSweepVariance(evidence: readonly Evidence[], q: number, sameSweep: 
   const old = evidence.filter(({ noise }) => noise.sweeps > 0);
   const young = evidence.filter(({ noise }) => noise.from === 'runs');
   const past = pastVarianceBetweenSweeps(old.map((entry) => entry.noise.beyond * perRun(entry)));
-  for (let look = 0; look < LOOKS && !sameSweep; look += 1) {
+  for (let look = sameSweep ? LOOKS : 0; look < LOOKS; look += 1) {
     const before = found.called.size;
     const now = varianceBetweenSweeps(young, found.called);
     const seen = evidence.map((entry) => {
