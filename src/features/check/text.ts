@@ -63,10 +63,9 @@ function dimmed(texts: readonly string[], { columns, style }: Look): string[] {
 
 function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, headline: string, look: Look): string[] {
   if (judged === null) return headlineLines(series, headline, look);
-  const { evidence, isStored } = judged;
-  const ofKey = new Map(evidence.cells.map((one) => [one.cell.key, one]));
+  const { evidence, isStored, verdict } = judged;
   const rows = series.cells.flatMap((row): CellRow[] => {
-    const own = ofKey.get(row.key);
+    const own = verdict.measured({ cellKey: row.key, metric: row.metric })?.of;
     return own ? [{ ...row, cell: own.cell, values: valuesOf(own, row.metric, evidence.sweeps) }] : [];
   });
   const whole = newFirst(findings.filter(isShownWhole));
