@@ -6,7 +6,6 @@ import { type CellRun, isMeasured } from '../records/run.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { boundOf } from './bound.ts';
-import type { Deployment } from './deployment.ts';
 import { compareCells } from './compare/compare-cells.ts';
 import { isStarved, leftOutFor } from './run-trust.ts';
 import { throughputsOf, valuesOf } from './value-rule.ts';
@@ -27,6 +26,7 @@ export function summarizeCells(
     const noEngine = withoutEngine.get(cell.key);
     const measured = all.filter(isMeasured);
     const timed = all.filter(({ role }) => role === 'timed');
+    const flags = timed.flatMap((run) => run.flags.map(({ id, effect, evidence }) => ({ id, effect, evidence })));
     // GPU compute time even with several streams, because the table shows its spread next to it.
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
     const values = valuesOf(measured, metric);
@@ -53,10 +53,7 @@ export function summarizeCells(
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / Math.min(...values) - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       bound: boundOf(cell, measured, gpuName, pcieMax),
-      flags: counted(
-        timed.flatMap(({ flags }) => flags.map(({ id, effect, evidence }) => ({ id, effect, evidence }))),
-        ({ id, effect }) => `${id} ${effect}`,
-      ),
+      flags: counted(flags, ({ id, effect }) => `${id} ${effect}`),
       noEngine: noEngine === undefined ? null : outcomeReason(noEngine),
       others: counted(all.flatMap(otherOutcome), ({ role, kind, reason }) => `${role} ${kind} ${reason}`),
     };
@@ -75,7 +72,7 @@ function otherOutcome({ outcome, role }: CellRun) {
   return kind === 'failed' || kind === 'unfit' ? [{ role, kind, reason: outcomeReason(outcome) }] : [];
 }
 
-export type SwitchedCell = Pick<Deployment, 'cell' | 'latencyMs' | 'runsQps'>;
+export type SwitchedCell = Readonly<{ cell: KeyedCell; latencyMs: number | null; runsQps: readonly number[] }>;
 
 /** A CUDA graph, copies of inputs and outputs, a neighbor on the GPU (`with`), or another runtime than the full one. */
 export type Switch = 'cudaGraph' | 'dataTransfers' | 'neighbor' | 'runtime';
@@ -84,13 +81,14 @@ export type Switch = 'cudaGraph' | 'dataTransfers' | 'neighbor' | 'runtime';
 export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
   const setting = by === 'neighbor' ? NEIGHBOR : by === 'runtime' ? '--useRuntime' : by;
   // A flag that is on no axis is off.
-  const settingsOf = ({ cell: { key: _key, axisFlags, ...rest } }: Row): Readonly<Record<string, unknown>> => {
-    return { [setting]: false, ...rest, ...axisFlags };
-  };
-  const byTwinKey = Map.groupBy(cells, (row) => canonicalJson({ ...settingsOf(row), [setting]: null }));
+  const settingOf = ({ cell: { axisFlags, ...rest } }: Row): unknown =>
+    new Map<string, unknown>(Object.entries({ [setting]: false, ...rest, ...axisFlags })).get(setting);
+  const byTwinKey = Map.groupBy(cells, ({ cell: { key: _key, axisFlags, ...rest } }) =>
+    canonicalJson({ ...rest, [setting]: null, axisFlags: { ...axisFlags, [setting]: null } }),
+  );
   const twins = [...byTwinKey.values()].flatMap((same) => {
-    const off = same.find((row) => settingsOf(row)[setting] === false);
-    const withIt = same.filter((row) => (settingsOf(row)[setting] ?? false) !== false);
+    const off = same.find((row) => settingOf(row) === false);
+    const withIt = same.filter((row) => (settingOf(row) ?? false) !== false);
     return off === undefined ? [] : withIt.map((on) => ({ off, on }));
   });
   const compared = compareCells(
