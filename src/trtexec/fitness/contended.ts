@@ -1,6 +1,5 @@
 import type { RunFlag } from '../../records/outcome.ts';
-import { startsSlower } from '../log/derived.ts';
-import { DEFAULT_FITNESS_LIMITS, type QueryTimes } from '../run-facts.ts';
+import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, isAlone, percent, shortMs } from './facts.ts';
 import { isHostStarved } from './host-bound.ts';
 import { shortList } from '../../text/printable.ts';
@@ -30,10 +29,7 @@ export function contended(facts: FitnessFacts, compute: ComputeTimes | null): Ru
 }
 
 function bySamples(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
-  const { log, times } = facts;
-  if (compute === null || times === null || !isAlone(facts)) return null;
-  // A slow start after a short warm-up is no other process.
-  if ((log.warmUpQueries ?? Infinity) < DEFAULT_FITNESS_LIMITS.minWarmUpQueries && startsSlower(times)) return null;
+  if (compute === null || !isAlone(facts)) return null;
   const slow = slowQueriesOf(compute);
   if (!exceeds(slow, hasOthers(facts) ? SEEN : LIKELY)) return null;
   // Without a CUDA graph GPU times include each launch's wait for its CPU.
