@@ -62,7 +62,8 @@ export const torchTensorrtDriver = defineHarness({
   started: ({ run }) => ({ run }),
   found: (text, isStandalone, stderr) => {
     const lines = text.split(/\r?\n/);
-    const values = conversionIn(`${text}\n${stderr}`);
+    const printed = conversionIn(text);
+    const values = printed.length > 0 ? printed : conversionIn(stderr);
     const blocks = lines.flatMap((line, place): FoundReport[] => {
       const runs = HEADER.exec(line)?.[1];
       if (runs === undefined) return [];

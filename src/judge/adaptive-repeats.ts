@@ -60,6 +60,7 @@ export interface GrowingRuns<Run extends RoundRun = RoundRun> {
   readonly rounds: number;
   /** Number of available rounds; infinite for a real trtexec. */
   readonly capacity: number;
+  /** Wall time of another round. */
   readonly roundS: number;
   /** True if another round would not yield a measurement. */
   readonly isOver: boolean;

@@ -74,17 +74,18 @@ interface Marked {
 
 export function trendMarks({ about, baselines, environments, judged, runs, steps }: Marked): TrendMark[] {
   const bySweep = Map.groupBy(runs, ({ sweepId }) => sweepId);
+  const sweepIds = [...bySweep.keys()];
   const ofSteps = steps.map(({ sweepId }) => bySweep.get(sweepId ?? '') ?? []);
   const breaksLine = false;
   const changeMarks = judged?.verdict.findings.flatMap((finding): TrendMark[] => {
     const { direction, findingId: id, firstBadSweepId, kind } = finding;
     const own = cellIn(finding, about);
-    const sweepIds = [...bySweep.keys()];
+    if (own === undefined || kind === 'limit') return [];
     const until = sweepIds.slice(0, sweepIds.indexOf(firstBadSweepId) + 1);
     // A step may hold several sweeps, or one of several runs of a sweep.
     const last = steps.findLast(({ sweepId }) => until.includes(sweepId ?? ''));
     const step = steps.findIndex(({ sweepId }) => sweepId === last?.sweepId);
-    if (own === undefined || kind === 'limit' || step === -1) return [];
+    if (step === -1) return [];
     const size = `${own.changePercent > 0 ? '+' : ''}${own.changePercent.toFixed(1)} %`;
     const state = saidState(finding, judged.acknowledgements.has(id), judged.batch);
     return [{ step, kind: direction, text: `${size}, finding ${id.slice(0, 8)}: ${state}`, breaksLine }];

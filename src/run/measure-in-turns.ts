@@ -221,8 +221,10 @@ class Turns {
   /** Moves the waiting runs of a GPU, and again those that failed there, to the others. */
   private close(queue: Turn[], place: number, failed: readonly Turn[]): void {
     const again = failed.map((turn, nth) => {
-      const earlier = failed.slice(0, nth).filter(({ run }) => run.cellKey === turn.run.cellKey);
-      return { ...turn, run: { ...turn.run, repeat: nextRepeat(turn) + earlier.length } };
+      const isSame = ({ run }: Turn): boolean => run.cellKey === turn.run.cellKey;
+      const waiting = queue.filter(isSame).map(({ run }) => run.repeat + 1);
+      const repeat = Math.max(nextRepeat(turn), ...waiting) + failed.slice(0, nth).filter(isSame).length;
+      return { ...turn, run: { ...turn.run, repeat } };
     });
     const moved = [...queue.splice(0), ...again];
     this.closed.add(place);

@@ -123,11 +123,14 @@ export function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): s
 }
 
 function cellsOfName(db: StoreDatabase | null, cells: readonly KeyedCell[], name: string, others: readonly string[]) {
-  const nameOf = shortNames(cells);
-  const byName = cells.filter((cell) => [cell.model, cellLabel(cell), nameOf(cell)].includes(name));
+  const byName = cells.filter((cell) => cell.model === name || cellLabel(cell) === name);
   if (byName.length > 0) return byName;
   const found = filtered(cells, name, db);
   if (Array.isArray(found) && found.length > 0) return found;
+  // A short name with a space or sign in a value is no expression.
+  const nameOf = shortNames(cells);
+  const offered = cells.filter((cell) => nameOf(cell) === name);
+  if (offered.length > 0) return offered;
   const place = Array.isArray(found) || found.offset === 0 ? '' : `, at character ${found.offset + 1}`;
   const problem = Array.isArray(found) ? nearestCells(cells, name) : `${place}: ${found.problem}`;
   const words = new Set(cells.flatMap((cell) => cellFields(cell).words));

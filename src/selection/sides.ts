@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+
 import { UsageError } from '../errors.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { printable } from '../text/printable.ts';
@@ -19,7 +22,7 @@ import { count } from '../terminal/numbers.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
-import { isPath, onlyOne } from './by-name.ts';
+import { onlyOne } from './by-name.ts';
 import { nothingStored } from './cell-histories.ts';
 import type { Environment } from '../records/environment.ts';
 import { sweepEnvironments } from '../store/sweeps/environments.ts';
@@ -272,7 +275,9 @@ async function nearest({ db, io, like }: Context, ref: string, commit: string): 
 async function unknownName({ db, io }: Context, ref: string): Promise<UsageError> {
   if (countFinishedSweeps(db) === 0) return nothingStored(db);
   const why = await shallowHint(io.cwd);
-  const hint = isPath(ref, io) ? '; a path goes only with another path' : didYouMean(ref, ['latest', 'latest~1']);
+  const hint = existsSync(resolve(io.cwd, ref))
+    ? '; a path goes only with another path'
+    : didYouMean(ref, ['latest', 'latest~1']);
   return new UsageError(
     `${printable(ref)}: neither a git revision here${why === null ? '' : ` (${why})`}, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${hint}`,
   );

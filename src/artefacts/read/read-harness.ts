@@ -19,7 +19,8 @@ export async function readHarness(files: RunFiles, { cell, harness, lone: standa
   if (standalone?.kind === 'report') return { result: await readStandalone(files, standalone), lastError: null };
   if (harness === null) return null;
   const texts = new Map<string, string>();
-  for (const name of files.names) texts.set(name, await tailOf(files, name));
+  const own = files.names.filter((name) => !name.includes('/'));
+  for (const name of own) texts.set(name, await tailOf(files, name));
   const driver = findDriver(harness.driver);
   const text = (name: string): string | null => texts.get(name) ?? null;
   const metric = cell !== null && 'harness' in cell ? cell.harness?.metric : undefined;

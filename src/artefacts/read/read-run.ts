@@ -201,7 +201,7 @@ function inOrder(artefacts: readonly StoredArtefact[]): StoredArtefact[] {
 
 /** Returns `stdout.log` and `stderr.log`; without the first, the only other file whose name is that of a log. */
 function logStreams(files: RunFiles): ReadonlyMap<string, LogStream> {
-  const names = files.names.filter((name) => /\.(?:log|txt|out)$/.test(name) && !isTelemetryName(name));
+  const names = files.names.filter((name) => /^[^/]*\.(?:log|txt|out)$/.test(name) && !isTelemetryName(name));
   const [only = STDOUT_LOG, ...others] = names.filter((name) => name !== STDERR_LOG);
   const stdout = files.has(STDOUT_LOG) || others.length > 0 ? STDOUT_LOG : only;
   return new Map([[stdout, 'stdout'] as const, [STDERR_LOG, 'stderr'] as const]);

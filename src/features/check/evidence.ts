@@ -184,6 +184,7 @@ function precisionValues(
     if (now === undefined || now.sweepId !== judged || before === undefined) return [];
     return now.buildId === before.buildId ? [] : [{ cell, before, now }];
   });
+  if (rebuilt.length === 0) return [];
   const ofCells = rebuilt.map(({ cell }) => cell);
   return (['before', 'now'] as const).flatMap((side) => {
     const own = rebuilt.map((one) => one[side]);

@@ -40,10 +40,13 @@ export async function checkedFindings(db: StoreDatabase, judged: Judged, finding
       sizeOf(b) - sizeOf(a) ||
       marginOf(b.cells) - marginOf(a.cells),
   );
-  const edgeOf = (id: SweepId | null): Edge => {
-    const named = sweepsById(db, [id ?? '']);
-    return named.map(({ sweepId, startedAt, commit, dirty }) => ({ sweepId, startedAt, commit, dirty }))[0] ?? null;
-  };
+  const ids = findings.flatMap((one) => [one.firstBadSweepId, one.lastBadSweepId, one.lastGoodSweepId]);
+  const named = sweepsById(
+    db,
+    [...new Set(ids)].flatMap((id) => id ?? []),
+  );
+  const edges = named.map(({ sweepId, startedAt, commit, dirty }) => ({ sweepId, startedAt, commit, dirty }));
+  const edgeOf = (id: SweepId | null): Edge => edges.find(({ sweepId }) => sweepId === id) ?? null;
   const cells = findCells(db, [...new Set(sorted.flatMap((one) => one.cells.map(({ cellKey }) => cellKey)))]);
   const beyond = brokenLimits(evidence.rules, limitedValues(evidence.cells, evidence.rules));
   const limited = new Set(beyond.map(({ cell }) => idOf(cell)));

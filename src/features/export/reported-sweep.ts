@@ -1,4 +1,5 @@
 import type { JudgedCell } from '../../judge/gate/evidence.ts';
+import { isColdStart } from '../../records/harness.ts';
 import type { CellRun } from '../../records/run.ts';
 import { type KeyedCell, cellLabel } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
@@ -86,8 +87,8 @@ export interface ReportedSweep {
 
 /** What is in the times of trtexec; null with a cell of another harness, whose times may contain anything. */
 export function insideTimes(cells: readonly Pick<ReportedCell, 'cell'>[]): string | null {
-  if (cells.some(({ cell }) => cell.harness !== undefined)) return null;
-  return 'inference only: no pre- or post-processing';
+  const isOther = ({ cell }: Pick<ReportedCell, 'cell'>): boolean => cell.harness !== undefined && !isColdStart(cell);
+  return cells.length === 0 || cells.some(isOther) ? null : 'inference only: no pre- or post-processing';
 }
 
 export function uniqueNames(cells: readonly KeyedCell[]): Map<string, string> {

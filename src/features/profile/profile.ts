@@ -89,7 +89,9 @@ async function captureOfCommand(words: readonly string[], options: ProfileOption
   const variables = trtllmVariables(window);
   // The window limits the capture of a server.
   if (variables === null || words.length === 0) {
-    throw new UsageError('name no cell, a window and a command: --preset trtllm --window 100-150 -- trtllm-bench ...');
+    throw new UsageError(
+      'write a window, and the command after --: --preset trtllm --window 100-150 -- trtllm-bench ...',
+    );
   }
   const args = trtllmArgs(output, words);
   const found = await askNsys(io.env);

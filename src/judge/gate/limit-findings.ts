@@ -66,8 +66,10 @@ export function limitFindings(facts: JudgedFacts): Finding[] {
 function limitFinding(broken: ReturnType<typeof brokenLimits>, facts: JudgedFacts): Finding {
   const { cells, rules } = facts.evidence;
   const own = broken.map(({ cell }) => cell);
-  const ids = new Set(own.map(idOf));
-  const valuesAt = (at: number) => limitedValues(cells, rules, at).filter((value) => ids.has(idOf(value)));
+  const keys = new Set(own.map(({ cellKey }) => cellKey));
+  const limited = own.slice(0, 1).map(({ metric }) => metric);
+  const ofLimit = cells.filter(({ cell }) => keys.has(cell.key));
+  const valuesAt = (at: number) => limitedValues(ofLimit, { ...rules, limited }, at);
   let place = facts.judged;
   while (brokenLimits(rules, valuesAt(place - 1)).length > 0) place -= 1;
   const lastGood = valuesAt(place - 1).length > 0 ? place - 1 : null;

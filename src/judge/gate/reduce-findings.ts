@@ -178,10 +178,10 @@ export function newFinding(cluster: readonly CellChange[], { evidence, sweep, wo
   const [ofFirst = [], ...others] = own.map((cell) => machineChanges(evidence, cell, [lastGood ?? -1, clearest.place]));
   const recorded = ofFirst.filter((change) => others.every((ofCell) => ofCell.includes(change)));
   const isBuildLuck = changes.every((change) => change.isBuildLuck);
-  /** The cause is the environment if a change of the machine is recorded; otherwise the machine. */
   const causeOf = (): Finding['cause'] => {
     if (isBuildLuck) return 'buildLuck';
     if (recorded.some((change) => change.startsWith('TensorRT '))) return 'version';
+    // A recorded change of the machine is the cause of a slow machine.
     if (outcome === 'machine') return recorded.length > 0 ? 'environment' : 'machine';
     if (group.includes(ALL_CELLS) && recorded.length > 0) return 'environment';
     return changes.some(({ lasts }) => lasts === 'pairs') ? 'engine' : null;

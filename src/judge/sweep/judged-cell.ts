@@ -76,6 +76,7 @@ export class JudgedCell {
 
   judge(sweep: CellSweep): Reported | null {
     const off = sweep.log - this.recent.mean;
+    // A sweep that belongs to no level teaches nothing.
     if (sweep.isApart) return this.#isFar(off, sweep) ? this.#reported(sweep, off, sweep.place, 1) : null;
     this.#isOnlyRunFarOff = false;
     this.#sweeps += 1;

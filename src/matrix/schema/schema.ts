@@ -271,7 +271,7 @@ const metric = nonEmpty.describe('A metric; its unit may be left out: p99, throu
 const percent = z
   .union([
     z.number().gt(0).max(100),
-    matching(/^(?!0+(?:\.0+)?\s*%)(?:\d\d?(?:\.\d+)?|100)\s*%$/, 'write a percentage such as 2%'),
+    matching(/^(?!0+(?:\.0+)?\s*%)(?:\d\d?(?:\.\d+)?|100(?:\.0+)?)\s*%$/, 'write a percentage such as 2%'),
   ])
   .describe('Such as 2%');
 

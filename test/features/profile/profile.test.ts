@@ -214,8 +214,8 @@ describe('what cannot be captured', () => {
     [['x', '--nsys', '--window', '1-2'], 'name one cell; --window and a command after -- need --preset trtllm'],
     [['x', '--nsys', '--tensorrt', '11.1'], '--tensorrt is for --matrix with --dry-run'],
     [['--nsys', '--preset', 'trtllm', '--dla', '--', 'x'], "cannot be used with option '--dla'"],
-    [['--nsys', '--preset', 'trtllm', '--', 'x'], 'name no cell, a window and a command'],
-    [['x', '--nsys', '--preset', 'trtllm', '--window', '1-2', '--', 'x'], 'name no cell, a window and a command'],
+    [['--nsys', '--preset', 'trtllm', '--', 'x'], 'write a window, and the command after --'],
+    [['x', '--nsys', '--preset', 'trtllm', '--window', '1-2', '--', 'x'], 'write a window, and the command after --'],
   ])('bench profile %j', async (args, text) => {
     expect(await bench(['profile', ...args], { cwd: temporaryFolder() })).toEqual(refusal(text));
   });
