@@ -1,6 +1,7 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
+import { environmentDifferences } from '../../judge/compare/differences.ts';
 import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { type EngineConditions, overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
@@ -12,7 +13,9 @@ import { efficiencyReader, namedModel, UNNAMED_MODEL } from '../../selection/eng
 import { statedCircumstances, storedCircumstances } from '../../selection/engine-efficiency.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { profiledPath } from '../../selection/runs-of-paths.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
 import { layerRun } from '../../store/runs/layer-runs.ts';
+import { sweepEnvironments } from '../../store/sweeps/environments.ts';
 import { printable } from '../../text/printable.ts';
 import type { LayersOptions } from './command.ts';
 import { layersDiffText } from './diff-text.ts';
@@ -80,9 +83,10 @@ async function showDiff(name: string | undefined, refs: readonly [string, string
         // Builds belong to no cell.
         const runIds = name === undefined ? refs.flatMap((ref) => runByPrefix(db, ref) ?? []) : [];
         const [was, is] = runIds.filter((runId) => layerRun(db, runId) !== null);
-        if (was !== undefined && is !== undefined) return [profiledRun(db, was, refs[0]), profiledRun(db, is, refs[1])];
+        if (was !== undefined && is !== undefined)
+          return withMachineNote(db, profiledRun(db, was, refs[0]), profiledRun(db, is, refs[1]));
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
-        return [profiledPoint(db, base), profiledPoint(db, head)];
+        return withMachineNote(db, profiledPoint(db, base), profiledPoint(db, head));
       });
   const [base, head] = [required(sides[0] ?? null, refs[0]), required(sides[1] ?? null, refs[1])];
   const facts = [layerFactsOf(base.layers), layerFactsOf(head.layers)] as const;
@@ -90,6 +94,13 @@ async function showDiff(name: string | undefined, refs: readonly [string, string
   const output = layersDiffOutput(base, withGraphNote(head, base), diff);
   const top = options.all === true ? Infinity : options.top;
   return printResult(io, options, output, (_, look) => layersDiffText(output, top, look));
+}
+
+/** Notes what differs between the machines of two stored profiles, such as the GPU. */
+function withMachineNote(db: StoreDatabase, base: ProfiledEngine | null, head: ProfiledEngine | null) {
+  const [was, is] = [base, head].map((side) => sweepEnvironments(db, side?.sweepId ?? '')[0]);
+  const differing = was && is ? environmentDifferences(was, is) : [];
+  return [base, head && differing.length > 0 ? { ...head, notes: [...head.notes, differing.join('; ')] } : head];
 }
 
 /** Notes that a profile without a CUDA graph includes the gaps between launches in its times. */

@@ -8,6 +8,7 @@ import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../suppo
 import { FIXTURES, GUIDE } from '../../support/recordings.ts';
 import { simulatedStore, storeIn } from '../../support/made-stores.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
+import { change } from '../../support/store-dump.ts';
 
 const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
 
@@ -272,6 +273,17 @@ describe('an open finding', () => {
   test('one that is acknowledged is not open', async () => {
     await here('ack', id, '--reason', 'wanted');
     expect((await here('why')).stderr).toContain('there are 2 cells: name one');
+  });
+
+  test('layers --diff says that the machines differ', async () => {
+    change(
+      join(folder, 'bench.sqlite'),
+      `CREATE TEMP TABLE other AS SELECT * FROM environments LIMIT 1;
+       UPDATE other SET environment_id = 'other', gpu_name = 'NVIDIA H100'; INSERT INTO environments SELECT * FROM other;
+       UPDATE runs SET environment_id = 'other' WHERE sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC)`,
+    );
+    const { stdout } = await here('layers', 'b8', '--diff', 'latest~1', 'latest');
+    expect(stdout).toContain('note: GPU NVIDIA H200 → NVIDIA H100\n');
   });
 
   test.each([
