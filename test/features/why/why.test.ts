@@ -40,8 +40,8 @@ describe('what the recordings are known to be', () => {
     const cell = 'resnet_small.fp16.b8.graph1';
     const { causes, metric, changes } = await why(nightOf(cell), join(FIXTURES, 'cpu-contended', cell));
     expect([metric, causes[0]]).toMatchObject(['throughputQps', { kind: 'hostBound', certainty: 'shown' }]);
-    expect(changes.find((change) => change.metric === 'gpuComputeMs')?.isReal).toBe(false);
-    expect(changes.find((change) => change.metric === 'throughputQps')?.changePercent).toBeLessThan(-33);
+    expect(changes.find((one) => one.metric === 'gpuComputeMs')?.isReal).toBe(false);
+    expect(changes.find((one) => one.metric === 'throughputQps')?.changePercent).toBeLessThan(-33);
   });
 
   test('the same engine on another night: no difference', async () => {
