@@ -4,11 +4,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { TooLargeError, UsageError } from '../../errors.ts';
 import { headOfFile, plainName, readChunks, readWhole } from '../../files/files.ts';
-import { ATTEMPT_PREFIX, hasOwnName, isTemporary, runOfAttached } from '../../files/layout.ts';
+import { ATTEMPT_PREFIX, hasOwnName, isTemporary, RUN_MANIFEST, runOfAttached } from '../../files/layout.ts';
 import { knownDrivers } from '../../harnesses/registry.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { isLayerCsv } from '../../trtexec/exports/layer-csv.ts';
-import { readBareLog } from './read-run.ts';
+import { readBareLog, STDOUT_LOG } from './read-run.ts';
 import { isDmon } from './read-telemetry.ts';
 
 export type RunSource =
@@ -123,7 +123,7 @@ export async function discoverRuns(
 
 async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTheWay): Promise<RunSource[]> {
   const entries = await readdir(folder, { withFileTypes: true });
-  const isRun = entries.some((entry) => entry.isFile() && /^(?:run\.json|stdout\.log)$/.test(plainName(entry.name)));
+  const isRun = entries.some((entry) => entry.isFile() && [RUN_MANIFEST, STDOUT_LOG].includes(plainName(entry.name)));
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
   const watched: string[] = [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {

@@ -41,7 +41,7 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
-const STDOUT_LOG = 'stdout.log';
+export const STDOUT_LOG = 'stdout.log';
 const STDERR_LOG = 'stderr.log';
 
 export const NOT_UNDERSTOOD = 'run.json was not understood';

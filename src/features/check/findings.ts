@@ -40,10 +40,10 @@ export async function checkedFindings(db: StoreDatabase, judged: Judged, finding
       sizeOf(b) - sizeOf(a) ||
       marginOf(b.cells) - marginOf(a.cells),
   );
-  const ids = findings.flatMap((one) => [one.firstBadSweepId, one.lastBadSweepId, one.lastGoodSweepId]);
+  const ids = new Set(findings.flatMap((one) => [one.firstBadSweepId, one.lastBadSweepId, one.lastGoodSweepId]));
   const named = sweepsById(
     db,
-    [...new Set(ids)].flatMap((id) => id ?? []),
+    [...ids].filter((id) => id !== null),
   );
   const edges = named.map(({ sweepId, startedAt, commit, dirty }) => ({ sweepId, startedAt, commit, dirty }));
   const edgeOf = (id: SweepId | null): Edge => edges.find(({ sweepId }) => sweepId === id) ?? null;

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, isNull, lt, sql, type SQL } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL } from 'drizzle-orm';
 
 import { boundOf } from '../../judge/bound.ts';
 import { orNull } from '../../process/process-identity.ts';
@@ -19,7 +19,6 @@ import {
   measurements,
   prunedRuns,
   runEvidence,
-  runHints,
   runs,
   timeStatistics,
   runValues,
@@ -28,6 +27,7 @@ import { decodeSamples } from './blob-codecs.ts';
 import { attemptsOf, outcomeFrom } from './runs.ts';
 import type { Attachment } from '../../records/attachment.ts';
 import { blobOf, hintsOf, flagsOfRun, telemetryOf, methodOf } from './run-details.ts';
+import { runValues as metricsOfRuns } from './run-values.ts';
 
 /** All stored data of a run, except its samples. */
 export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
@@ -63,8 +63,8 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   const evidence = db.select({ stream, line, text }).from(runEvidence).where(eq(runEvidence.runId, runId));
   const { metric, value } = runValues;
   const values = db.select({ metric, value }).from(runValues).where(eq(runValues.runId, runId));
-  const ofLoad = and(eq(runHints.runId, runId), eq(runHints.hint, 'engine_loaded_s'));
-  const load = { metric: sql<MetricId>`'loadS'`, value: sql<number>`${runHints.value}` };
+  const loadS = metricsOfRuns(db, ['loadS']).where(eq(runs.runId, runId)).get()?.values['loadS'] ?? null;
+  const load = loadS === null ? [] : [{ metric: 'loadS' as const, value: loadS }];
   const [statistics, flags] = [statisticsOf(db, runId), flagsOfRun(db, runId)];
   const medianOf = (name: TimedMetric): number | null => statistics[name]?.median ?? null;
   const { gpuBusy = null, enqueueRatio = null } = measured ?? {};
@@ -89,7 +89,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
       measured === undefined
         ? null
         : boundOf(cell, [{ ...measured, ...shares }], environment.gpuName, environment.pcieMax),
-    values: [...values.orderBy(runValues.position).all(), ...db.select(load).from(runHints).where(ofLoad).all()],
+    values: [...values.orderBy(runValues.position).all(), ...load],
     method: role === 'timed' ? methodOf(db, runId, cell) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
     flags,
