@@ -7,7 +7,7 @@ import { compareCells, type TwoSides } from './compare/compare-cells.ts';
 import { geometricMean, NO_SHARED_NOISE } from './geometric-mean.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
-import { isTimed, sideOf } from './compare/assemble-sides.ts';
+import { sideOf } from './compare/assemble-sides.ts';
 import { cellComparisonSchema, singleRunReason } from '../records/verdict.ts';
 import { detectableErrors, moreRunsUntil } from './run-noise.ts';
 import { valueRule } from './value-rule.ts';
@@ -79,9 +79,10 @@ export function judgeExperiment(all: readonly TwoSides[], significantPercent: nu
 /** The runs of A and B of one cell, and those that do not count. Both sides are of one sweep and machine. */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly CellRun[]) {
   const metric = gateMetric(requested, cell);
+  const timed = runs.filter(({ role }) => role === 'timed');
   // The marks of B exclude it elsewhere.
-  const unmarked = runs.map((run) => ({ ...run, flags: run.flags.filter(({ effect }) => effect !== 'barred') }));
-  const [ofA, ofB] = [cell.key, bKey].map((key) => unmarked.filter((run) => run.cellKey === key && isTimed(run)));
+  const unmarked = timed.map((run) => ({ ...run, flags: run.flags.filter(({ effect }) => effect !== 'barred') }));
+  const [ofA, ofB] = [cell.key, bKey].map((key) => unmarked.filter((run) => run.cellKey === key));
   const valueOf = valueRule([...(ofA ?? []), ...(ofB ?? [])], metric);
   const [a, b] = [sideOf('A', ofA ?? [], metric, valueOf), sideOf('B', ofB ?? [], metric, valueOf)];
   const systematicError = Math.hypot(a.systematicError, b.systematicError);

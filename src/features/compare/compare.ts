@@ -1,5 +1,5 @@
 import { cellsOfSweeps, isPath, metricNamed } from '../../selection/by-name.ts';
-import { assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
+import { assembleSides } from '../../judge/compare/assemble-sides.ts';
 import { type CellRatio, geometricMean, NO_SHARED_NOISE, sharedNoise } from '../../judge/geometric-mean.ts';
 import { compareMatrix, type JudgedCell, withThroughput } from '../../judge/compare/compare-matrix.ts';
 import { gateRules } from '../../judge/gate/evidence.ts';
@@ -120,7 +120,8 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
   const paired = options.acrossMethods === true ? acrossMethods(db, chosen, all, metric) : null;
   const { cells, base, head } = paired ?? { cells: chosen, ...all };
   const runs = [...base.runs, ...head.runs];
-  const timed = Map.groupBy(runs.filter(isTimed), ({ cellKey }) => cellKey);
+  const timed = runs.filter(({ role }) => role === 'timed');
+  const byCell = Map.groupBy(timed, ({ cellKey }) => cellKey);
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const builds = findBuilds(db, [...new Set(runs.flatMap(({ buildId }) => buildId ?? []))]);
   const [newest] = sides.head.sweeps;
@@ -133,7 +134,7 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
   const isPastKnown = earlier.length >= LEAST_PAST_SWEEPS;
   const judgedBy = (requested: MetricId | null, own: readonly KeyedCell[]) => {
     const metricFor = (cell: KeyedCell) => paired?.metrics.get(cell.key) ?? gateMetric(requested, cell);
-    const kindOf = (cell: KeyedCell) => valueKind(timed.get(cell.key) ?? [], metricFor(cell));
+    const kindOf = (cell: KeyedCell) => valueKind(byCell.get(cell.key) ?? [], metricFor(cell));
     const histories = isPastKnown ? cellHistories(db, earlier, own, requested, 'newest', kindOf) : [];
     const past = new Map(histories.map((history) => [history.cell.key, history]));
     const facts = { environments, builds, past };

@@ -53,7 +53,8 @@ export function assembleSides(
   return cells.map((cell) => {
     const metric = metrics.get(cell.key) ?? gateMetric(requested, cell);
     const [ofBase, ofHead] = [baseRuns.get(cell.key) ?? [], headRuns.get(cell.key) ?? []];
-    const valueOf = valueRule([...ofBase, ...ofHead].filter(isTimed), metric);
+    const timed = [...ofBase, ...ofHead].filter(({ role }) => role === 'timed');
+    const valueOf = valueRule(timed, metric);
     const past = facts.past.get(cell.key);
     const baseSweeps = [...Map.groupBy(ofBase, ({ sweepId }) => sweepId).values()];
     // With too few sweeps, the runs of the base alone have a level.
@@ -108,7 +109,7 @@ export function sideOf(
   levelMhz: number | null = null,
   facts: Pick<Facts, 'builds' | 'environments'> = { environments: new Map(), builds: new Map() },
 ) {
-  const timed = runs.filter(isTimed);
+  const timed = runs.filter(({ role }) => role === 'timed');
   const flags: RunFlag[] = [];
   const kept = timed.filter((run) => {
     const off = clockOffLevel(run, levelMhz);
@@ -156,11 +157,6 @@ export function sideOf(
     systematicError: median(kept.map((run) => systematicErrorOf(run.flags, metric))) ?? 0,
     notes: notes.map(named),
   };
-}
-
-/** Profiled runs have different times. */
-export function isTimed({ role }: Pick<CellRun, 'role'>): boolean {
-  return role === 'timed';
 }
 
 export function flagReasons(base: readonly Pick<CellRun, 'flags'>[], head: typeof base): string[] {
