@@ -6,18 +6,16 @@ import { alphaSpent } from '../statistics/p-values.ts';
 import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { batchOf, type KeyedCell } from '../records/cell.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
-import { ASSUMED_SIGMA, estimateNoise } from './run-noise.ts';
+import { ASSUMED_DEGREES, ASSUMED_SIGMA, estimateNoise, type NoisySides } from './run-noise.ts';
 
 export const SEARCH_AXES = ['batch', 'streams'] as const;
 
 export type SearchAxis = (typeof SEARCH_AXES)[number];
 
-export interface SearchPoint {
+/** Its runs are those of the head; there is no base. */
+export interface SearchPoint extends NoisySides {
   readonly cellKey: CellKey;
   readonly at: number;
-  readonly values: readonly number[];
-  readonly past: readonly number[];
-  readonly kind: string;
   /** True if the cell gets no more runs, because it had all of them or failed. */
   readonly isSpent: boolean;
 }
@@ -46,39 +44,35 @@ export interface JudgedPoint extends SearchPoint {
   readonly error: number;
 }
 
-/** Weight of the assumed noise in degrees of freedom, while the cell has no history. */
-const ASSUMED_DEGREES = 4;
 const EDGE_RUNS = 2;
 /** Least decrease of a latency from one point to the next larger one, in standard errors, that counts as falling. */
 const FALLING_ERRORS = 4;
 
 /**
- * Decides whether each point is within the limit: an interval of its mean, from the run noise, must be on one side.
+ * Decides whether a point is within the limit: an interval of its mean, from the run noise, must be on one side.
  * Each look spends a part of the error probability (Lan and DeMets 1983).
  */
-export function judgePoints(
-  groups: readonly (readonly SearchPoint[])[],
+export function pointJudge(
+  points: readonly SearchPoint[],
   { maxLatencyMs, surePercent }: Pick<LatencySearch, 'maxLatencyMs' | 'surePercent'>,
-): JudgedPoint[][] {
-  const sides = new Map(groups.flat().map((point) => [point, { ...point, base: [], head: point.values }]));
-  const noiseOf = estimateNoise([...sides.values()]);
-  return groups.map((points) =>
-    points.map((point): JudgedPoint => {
-      const { isSpent, values } = point;
-      const runs = values.length;
-      if (runs === 0) return { ...point, state: isSpent ? 'lost' : 'notMeasured', isClose: false, error: 0 };
-      const { variance, degrees, sweeps } = noiseOf(sides.get(point) ?? { base: [], head: values });
-      const assumed = sweeps > 0 ? 0 : ASSUMED_DEGREES;
-      const known = degrees + assumed;
-      const error = Math.sqrt((degrees * variance + assumed * ASSUMED_SIGMA ** 2) / known / runs);
-      const above = meanLog(values) - Math.log(maxLatencyMs);
-      const reach = error * tQuantile(2 * alphaSpent(runs, 1 - surePercent / 100), known);
-      if (Math.abs(above) > reach) return { ...point, state: above < 0 ? 'holds' : 'misses', isClose: false, error };
-      const holds = (median(values) ?? Infinity) <= maxLatencyMs;
-      const state = !isSpent ? 'open' : holds ? 'holds' : 'misses';
-      return { ...point, state, isClose: state !== 'open', error };
-    }),
-  );
+): (point: SearchPoint) => JudgedPoint {
+  const noiseOf = estimateNoise(points);
+  return (point) => {
+    const { isSpent, head: values } = point;
+    const runs = values.length;
+    if (runs === 0) return { ...point, state: isSpent ? 'lost' : 'notMeasured', isClose: false, error: 0 };
+    const { variance, degrees, sweeps } = noiseOf(point);
+    // The assumed noise counts while the cell has no history.
+    const assumed = sweeps > 0 ? 0 : ASSUMED_DEGREES;
+    const known = degrees + assumed;
+    const error = Math.sqrt((degrees * variance + assumed * ASSUMED_SIGMA ** 2) / known / runs);
+    const above = meanLog(values) - Math.log(maxLatencyMs);
+    const reach = error * tQuantile(2 * alphaSpent(runs, 1 - surePercent / 100), known);
+    if (Math.abs(above) > reach) return { ...point, state: above < 0 ? 'holds' : 'misses', isClose: false, error };
+    const holds = (median(values) ?? Infinity) <= maxLatencyMs;
+    const state = !isSpent ? 'open' : holds ? 'holds' : 'misses';
+    return { ...point, state, isClose: state !== 'open', error };
+  };
 }
 
 /** Bisects for the largest point that holds the limit, and also measures the point above the first miss. */
@@ -95,7 +89,7 @@ export function searchStep(points: readonly JudgedPoint[]) {
   const next =
     between.findLast(({ state }) => state === 'open') ??
     (isMonotone ? unmeasured[Math.floor(unmeasured.length / 2)] : unmeasured.at(-1)) ??
-    [best, miss].find((edge) => edge && !edge.isSpent && edge.values.length < EDGE_RUNS) ??
+    [best, miss].find((edge) => edge && !edge.isSpent && edge.head.length < EDGE_RUNS) ??
     (beyond?.state === 'notMeasured' ? beyond : null);
   return { next, best, isMonotone };
 }
@@ -104,11 +98,10 @@ export function searchStep(points: readonly JudgedPoint[]) {
 function growsAlong(points: readonly JudgedPoint[]): boolean {
   const measured = points.filter(({ state }) => state !== 'notMeasured');
   return measured.slice(1).every((point, place) => {
-    const below = measured[place];
-    if (below === undefined) return true;
+    const below = measured[place] ?? point;
     if (point.state === 'holds' && below.state !== 'holds' && below.state !== 'open') return false;
-    if (point.values.length === 0 || below.values.length === 0) return true;
-    const grown = meanLog(point.values) - meanLog(below.values);
+    if (point.head.length === 0 || below.head.length === 0) return true;
+    const grown = meanLog(point.head) - meanLog(below.head);
     return grown >= -FALLING_ERRORS * Math.hypot(point.error, below.error);
   });
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { type JudgedPoint, judgePoints, type SearchPoint, searchStep } from '../../src/judge/latency-search.ts';
+import { type JudgedPoint, pointJudge, type SearchPoint, searchStep } from '../../src/judge/latency-search.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { median } from '../../src/statistics/order-statistics.ts';
 import { normals } from '../support/simulated-store.ts';
@@ -8,12 +8,11 @@ import { normals } from '../support/simulated-store.ts';
 const LIMIT = { maxLatencyMs: 5, surePercent: 95 };
 
 function point(at: number, values: readonly number[], isSpent = false): SearchPoint {
-  return { cellKey: String(at), at, values, past: [], kind: '', isSpent };
+  return { cellKey: String(at), at, base: [], head: values, past: [], kind: '', isSpent };
 }
 
 function judged(points: readonly SearchPoint[]): JudgedPoint[] {
-  const [first = []] = judgePoints([points], LIMIT);
-  return first;
+  return points.map(pointJudge(points, LIMIT));
 }
 
 const step = (points: readonly SearchPoint[]) => searchStep(judged(points));
@@ -55,7 +54,7 @@ test('the answer of the whole product in 95 % of simulated cases, with at most 4
         const values = (runs[place] ?? []).slice(0, made[place]);
         return point(at, values, values.length === REPEATS);
       });
-      return searchStep(judgePoints([points], { maxLatencyMs: ms, surePercent: 95 })[0] ?? []);
+      return searchStep(points.map(pointJudge(points, { maxLatencyMs: ms, surePercent: 95 })));
     };
     let found = next();
     for (; found.next !== null; found = next()) {
@@ -85,7 +84,7 @@ test('far from the limit one run decides, near it more are needed, and at last t
 
 test('the noise of earlier sweeps decides where the assumed one does not', () => {
   const quiet = Array.from({ length: 20 }, (_, night) => 4.95 * (1 + 0.0005 * (night % 3)));
-  const [[found] = []] = judgePoints([[{ ...point(1, [4.95]), past: quiet }]], LIMIT);
+  const [found] = judged([{ ...point(1, [4.95]), past: quiet }]);
   expect(found?.state).toBe('holds');
 });
 

@@ -6,7 +6,7 @@ import { noiseKindOf } from '../../../records/cell.ts';
 import type { CellKey, SweepId } from '../../../records/scalars.ts';
 import type { Plan, PlannedCell, PlannedRun } from '../../../records/plan.ts';
 import { isIneligible } from '../../../records/outcome.ts';
-import { SEARCH_AXES, axisTwinKey, judgePoints, placeOn, searchStep } from '../../../judge/latency-search.ts';
+import { SEARCH_AXES, axisTwinKey, placeOn, pointJudge, searchStep } from '../../../judge/latency-search.ts';
 import type { LatencySearch, SearchPoint } from '../../../judge/latency-search.ts';
 import { valueRule } from '../../../judge/value-rule.ts';
 import { anotherRun, highestRepeat } from '../../../judge/adaptive-repeats.ts';
@@ -164,10 +164,12 @@ export class SearchRuns {
     const points = this.groups.map((group) =>
       group.map((planned) => this.point(planned, byCell.get(planned.cell.key) ?? [])),
     );
-    const groups = judgePoints(points, search).map((judged, place) => {
+    const judge = pointJudge(points.flat(), search);
+    const groups = points.map((group, place) => {
+      const judged = group.map(judge);
       const { best, isMonotone, next } = searchStep(judged);
       const planned = this.groups[place] ?? [];
-      const shown = judged.map(({ at, cellKey: key, isClose, state, values }, nth) => {
+      const shown = judged.map(({ at, cellKey: key, head: values, isClose, state }, nth) => {
         const own = this.ownRuns(byCell.get(key) ?? []).filter(isMeasured).length;
         const counts = { runs: values.length, knownRuns: Math.max(0, values.length - own) };
         const label = planned[nth]?.label ?? '';
@@ -201,7 +203,8 @@ export class SearchRuns {
     return {
       cellKey: cell.key,
       at: placeOn(search.axis, cell) ?? 0,
-      values,
+      base: [],
+      head: values,
       // Values of earlier sweeps at the same level.
       past:
         db === null || this.earlier.length === 0 || values.length === 0
