@@ -1,6 +1,6 @@
 import { BOUND_WORDS, type BoundBy, type CellBound } from '../records/bound.ts';
 import type { Cell } from '../records/cell.ts';
-import { hostLinkOf } from '../records/environment.ts';
+import { type Environment, hostLinkOf } from '../records/environment.ts';
 import type { MetricValues } from '../records/metric.ts';
 import type { CellRun } from '../records/run.ts';
 import type { RunFlagId } from '../records/outcome.ts';
@@ -23,12 +23,10 @@ export function usualBound(bounds: readonly (BoundBy | null)[]): BoundBy | null 
   return most?.[0] ?? null;
 }
 
-export function boundOf(
-  cell: Launches | null,
-  runs: readonly BoundRun[],
-  gpuName: string | null = null,
-  pcieMax: string | null = null,
-): CellBound | null {
+type Card = Partial<Pick<Environment, 'gpuName' | 'pcieMax'>>;
+
+export function boundOf(cell: Launches | null, runs: readonly BoundRun[], card: Card = {}): CellBound | null {
+  const { gpuName = null, pcieMax = null } = card;
   const by = usualBound(runs.map(({ boundBy }) => boundBy));
   if (by === null) return null;
   const own = runs.filter(({ boundBy }) => boundBy === by);
@@ -39,7 +37,7 @@ export function boundOf(
 export function boundOfRead({ derived, flags, log: { device, measurement, options } }: ParsedRun): CellBound | null {
   const medianOf = (line: 'gpuComputeMs' | 'h2dMs' | 'd2hMs') => measurement?.[line]?.median ?? null;
   const times = { gpuComputeMs: medianOf('gpuComputeMs'), h2dMs: medianOf('h2dMs'), d2hMs: medianOf('d2hMs') };
-  return boundOf(options, [{ ...derived, flags, values: { ...derived, ...times } }], device.name);
+  return boundOf(options, [{ ...derived, flags, values: { ...derived, ...times } }], { gpuName: device.name });
 }
 
 /** Smallest change of the ratio that is a turn, so that noise at a limit is none. */

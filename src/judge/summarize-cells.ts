@@ -33,7 +33,6 @@ export function summarizeCells(
     const { runsQps, throughputFrom } = throughputsOf(measured);
     const throughputQps = median(runsQps);
     const trusted = measured.filter((run) => leftOutFor(run.flags, 'throughputQps') === null && !isStarved(run));
-    const { gpuName, pcieMax } = environments.get(timed[0]?.environmentId ?? '') ?? {};
     return {
       cell,
       measured: measured.length,
@@ -52,7 +51,7 @@ export function summarizeCells(
       tunedBatch: tuned.get(cell.key) ?? null,
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / Math.min(...values) - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
-      bound: boundOf(cell, measured, gpuName, pcieMax),
+      bound: boundOf(cell, measured, environments.get(timed[0]?.environmentId ?? '')),
       flags: counted(flags, ({ id, effect }) => `${id} ${effect}`),
       noEngine: noEngine === undefined ? null : outcomeReason(noEngine),
       others: counted(all.flatMap(otherOutcome), ({ role, kind, reason }) => `${role} ${kind} ${reason}`),

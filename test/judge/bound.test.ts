@@ -27,7 +27,7 @@ test('evidence is the medians of the runs that have it', () => {
 });
 
 test('advice on copies follows how data comes to the GPU', () => {
-  const adviceOn = (gpuName: string | null) => boundOf(GRAPH, [run('d2h')], gpuName)?.advice;
+  const adviceOn = (gpuName: string | null) => boundOf(GRAPH, [run('d2h')], { gpuName })?.advice;
   const shared = 'CPU and GPU share their memory here, an application need not copy: measure without transfers';
   expect(['Orin', 'NVIDIA Jetson AGX Orin', 'NVIDIA Thor', 'Xavier', 'NVIDIA GB10'].map(adviceOn)).toEqual(
     Array.from({ length: 5 }, () => shared),
@@ -43,7 +43,7 @@ test('advice on copies follows how data comes to the GPU', () => {
 test('copies stand with the link that they take, where it is known', () => {
   const flag = { id: 'pcieReduced', effect: 'explained', value: 0.25, evidence: 'PCIe 4 x8 of 5 x16' } as const;
   const evidenceOn = (gpuName: string, flags: RunFlag[] = [], by: BoundBy = 'h2d', pcieMax: string | null = '5 x16') =>
-    boundOf(GRAPH, [run(by, { gpuBusy: 0.5 }, flags)], gpuName, pcieMax)?.evidence;
+    boundOf(GRAPH, [run(by, { gpuBusy: 0.5 }, flags)], { gpuName, pcieMax })?.evidence;
   const busy = 'GPU busy 50 % of the time';
   expect(evidenceOn('NVIDIA H200')).toBe(`${busy}, PCIe up to 5 x16`);
   expect(evidenceOn('NVIDIA H200', [flag], 'd2h')).toBe(`${busy}, PCIe 4 x8 of 5 x16`);

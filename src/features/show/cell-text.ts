@@ -40,7 +40,7 @@ export function cellReport(db: StoreDatabase, cell: KeyedCell, cells: readonly K
   const newest = measured.at(-1);
   const ofNewest = measured.filter((run) => run.sweepId === newest?.sweepId);
   const [environment] = findEnvironments(db, newest === undefined ? [] : [newest.environmentId]).values();
-  const bound = newest === undefined ? null : boundOf(cell, ofNewest, environment?.gpuName, environment?.pcieMax);
+  const bound = newest === undefined ? null : boundOf(cell, ofNewest, environment);
   return {
     schemaVersion: 1 as const,
     cell,

@@ -85,10 +85,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics,
-    bound:
-      measured === undefined
-        ? null
-        : boundOf(cell, [{ ...measured, ...shares }], environment.gpuName, environment.pcieMax),
+    bound: measured === undefined ? null : boundOf(cell, [{ ...measured, ...shares }], environment),
     values: [...values.orderBy(runValues.position).all(), ...load],
     method: role === 'timed' ? methodOf(db, runId, cell) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
