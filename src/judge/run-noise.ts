@@ -243,11 +243,8 @@ export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number,
 /** The smallest number of runs per side that shows a change of this size in one cell; null if `MOST_RUNS` do not. */
 export function runsThatShow(noise: KnownNoise, percent: number): number | null {
   const wanted = Math.log1p(percent / 100);
-  for (let runs = 1; runs <= MOST_RUNS; runs += 1) {
-    const visible = visibleChange(noise, runs, 1);
-    if (visible !== null && visible <= wanted) return runs;
-  }
-  return null;
+  const counts = Array.from({ length: MOST_RUNS }, (_, place) => place + 1);
+  return counts.find((runs) => (visibleChange(noise, runs, 1) ?? Infinity) <= wanted) ?? null;
 }
 
 const LEAST_RUNS = 3;
