@@ -121,10 +121,8 @@ export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs:
 
 export function pairsAmong<Run extends PairRun>(runs: readonly Run[], valueOf: (run: Run) => number | null) {
   const values = new Map(runs.map((run) => [run.repeat, valueOf(run)]));
-  const pairs = [...new Set(runs.map(({ repeat }) => pairOf(repeat)))].toSorted((a, b) => a - b);
-  return pairs.flatMap((pair): PairValues[] => {
-    const newest = values.get(repeatOf(pair, 'newest')) ?? null;
-    const lastGood = values.get(repeatOf(pair, 'lastGood')) ?? null;
+  return [...values].flatMap(([repeat, newest]): PairValues[] => {
+    const lastGood = sideOf(repeat) === 'newest' ? (values.get(repeat + 1) ?? null) : null;
     return newest === null || lastGood === null ? [] : [{ newest, lastGood }];
   });
 }
