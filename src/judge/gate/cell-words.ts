@@ -37,11 +37,9 @@ export function cellWords({ cells, environments }: SweepEvidence) {
     sharedBy: (keys: ReadonlySet<string>): string[] => {
       if (keys.size < 2) return [];
       if (keys.size === byKey.size) return keys.size < LEAST_CELLS ? [] : [ALL_CELLS];
-      const [first = new Set<string>(), ...others] = [...keys].map(of);
-      const all = [...byKey.values()];
-      return [...first].filter(
-        (word) => others.every((words) => words.has(word)) && all.some((words) => !words.has(word)),
-      );
+      const [first = ''] = keys;
+      const isShared = (word: string): boolean => [...keys].every((key) => of(key).has(word));
+      return [...of(first)].filter((word) => isShared(word) && [...byKey.values()].some((words) => !words.has(word)));
     },
   };
 }
