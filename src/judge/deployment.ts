@@ -133,10 +133,8 @@ export function workloadsOf(deployments: readonly Deployment[]): Deployment[][] 
 
 function workloadKey(cell: KeyedCell): string {
   const { model, shapes, dataTransfers, spinWait, inputs, harness = null } = cell;
-  const sample =
-    batchOf(shapes) === null
-      ? shapes
-      : Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
+  const from = batchOf(shapes) === null ? 0 : 1;
+  const sample = Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(from)]));
   return canonicalJson([model, sample, dataTransfers, spinWait, inputs.kind, harness]);
 }
 
