@@ -73,8 +73,7 @@ function limitFinding(broken: ReturnType<typeof brokenLimits>, facts: JudgedFact
   let place = facts.judged;
   while (brokenLimits(rules, valuesAt(place - 1)).length > 0) place -= 1;
   const lastGood = valuesAt(place - 1).length > 0 ? place - 1 : null;
-  const lasts = 'measured' as const;
-  const changes = own.map((cell) => cellChange({ ...cell, direction: 'slower', place, lastGood, lasts }));
+  const changes = own.map((cell) => cellChange({ ...cell, direction: 'slower', place, lastGood, lasts: 'measured' }));
   const finding = newFinding(changes, facts);
   const { branch, matrix, provenance, firstBadSweepId } = finding;
   const about = { branch, matrix, provenance, firstBadSweepId, metric: own[0]?.metric };
