@@ -1,7 +1,6 @@
 import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
-import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { geometricMean, sharedNoise } from '../geometric-mean.ts';
 import type { CellJudgement } from '../sweep/judged-cell.ts';
@@ -213,7 +212,7 @@ export function judgedCell(asked: About, facts: JudgedFacts, findings: readonly 
 const INTERVAL_SDS = 1.96;
 
 /** Geometric mean of the judged sweep over the reference levels that `check` compares with. */
-export function meanChange(cells: readonly JudgedCell[], evidence: readonly CellEvidence[]): GeometricMean | null {
+export function meanChange(cells: readonly JudgedCell[], measured: (cell: JudgedCell) => MetricHistory | undefined) {
   const byMetric = Map.groupBy(cells, ({ metric }) => metric);
   const [most = []] = [...byMetric.values()].toSorted((a, b) => b.length - a.length);
   const ratios = cells.map((cell) => {
@@ -224,8 +223,7 @@ export function meanChange(cells: readonly JudgedCell[], evidence: readonly Cell
     const noise = ciPercent === null ? null : { variance: sd ** 2, degrees: Infinity };
     return { logRatio: Math.log(now / before), noise };
   });
-  const keys = new Set(most.map(({ cellKey }) => cellKey));
-  const mains = evidence.flatMap(({ cell, metrics: [main] }) => (keys.has(cell.key) ? (main?.history ?? []) : []));
+  const mains = most.flatMap((cell) => measured(cell)?.history ?? []);
   const histories = mains.map(({ places, values }) => ({
     places: places.slice(0, -1),
     values: values.subarray(0, -1),

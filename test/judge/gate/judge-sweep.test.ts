@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { CellEvidence, JudgedCell, PairResult } from '../../../src/judge/gate/evidence.ts';
+import type { JudgedCell, MetricHistory, PairResult } from '../../../src/judge/gate/evidence.ts';
 import type { Candidate, SweepVerdict } from '../../../src/judge/gate/judge-sweep.ts';
 import { meanChange } from '../../../src/judge/gate/judged-facts.ts';
 import type { GatedMetricId } from '../../../src/records/gated-metric.ts';
@@ -356,27 +356,20 @@ const PAST = [
 ];
 const NOW = [1.05, 2.002, 3, 4];
 
-const CELLS = simulatedCells(5);
+const HISTORIES = PAST.map((past, index): MetricHistory => {
+  const values = Float64Array.of(...past, NOW[index] ?? 0);
+  return { metric: 'gpuComputeMs', history: { places: [...values.keys()], values }, runsAt: () => [] };
+});
 
-function evidenceOf(values: readonly number[], index: number): CellEvidence[] {
-  const [cell] = CELLS.slice(index);
-  if (cell === undefined) return [];
-  const history = { places: [...values.keys()], values: Float64Array.from(values) };
-  const runsAt = (sweep: number) => values.slice(sweep, sweep + 1);
-  return [
-    { cell, metrics: [{ metric: 'gpuComputeMs', history, runsAt }], environmentIds: [], isPlanned: true, failures: [] },
-  ];
-}
-
-const EVIDENCE = PAST.flatMap((past, index) => evidenceOf([...past, NOW[index] ?? 0], index));
+const measured = ({ cellKey }: JudgedCell) => HISTORIES[Number(cellKey)];
 
 function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
-  return EVIDENCE.map(({ cell }, index) => ({
-    cellKey: cell.key,
+  return PAST.map((past, index) => ({
+    cellKey: String(index),
     verdict: 'same',
     reason: null,
     metric: 'gpuComputeMs',
-    before: median(PAST[index] ?? []),
+    before: median(past),
     now: now[index] ?? null,
     changePercent: null,
     ciPercent: [-0.2, 0.4],
@@ -391,14 +384,14 @@ function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
 // numpy: sd = log(1.004 / 0.998) / 2 / 1.96 of each cell, and what sweeps share with 5.5 degrees of freedom;
 // scipy.stats.t.ppf(0.975, df)
 test('the newest values over the reference levels, with an interval from those of the cells', () => {
-  const mean = meanChange(judgedOf(NOW), EVIDENCE);
+  const mean = meanChange(judgedOf(NOW), measured);
   expect([mean, mean?.changePercent]).toMatchObject([{ cells: 4, leftOut: 0 }, expect.closeTo(1.21457399, 7)]);
   expect(mean?.ciPercent?.[0]).toBeCloseTo(0.98943781, 5);
   expect(mean?.ciPercent?.[1]).toBeCloseTo(1.44021207, 5);
 });
 
 test('a cell that failed is left out', () => {
-  expect(meanChange(judgedOf([...NOW.slice(0, 3), null]), EVIDENCE)).toMatchObject({ cells: 3, leftOut: 1 });
+  expect(meanChange(judgedOf([...NOW.slice(0, 3), null]), measured)).toMatchObject({ cells: 3, leftOut: 1 });
 });
 
 test('a p99 that follows its GPU time later belongs to the finding, a larger loss does not', () => {
