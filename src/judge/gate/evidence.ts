@@ -87,10 +87,8 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
     /** Slower builds only warn: they have many causes, and nobody waits for a nightly build. */
     isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
       metric === 'buildS' || warningFor(cell, metric) !== undefined,
-    ownerOf: (cells: readonly CellKey[]): string | null => {
-      const found = cells.flatMap((cell) => ownerFor(cell, null)?.owner ?? []);
-      return found.length === 0 ? null : [...new Set(found)].toSorted().join(', ');
-    },
+    ownerOf: (cells: readonly CellKey[]): string | null =>
+      [...new Set(cells.flatMap((cell) => ownerFor(cell, null)?.owner ?? []))].toSorted().join(', ') || null,
     limitOf: (cell: CellKey, metric: GatedMetricId): GateLimit | null => limitFor(cell, metric) ?? null,
     /** Metrics with a limit in some cell. Their values are needed in addition to those that the gate judges. */
     limited: [...new Set(limits.map(({ metric }) => metric))],
