@@ -161,14 +161,12 @@ function calledAmong(all: readonly Evidence[], q: number, sameSweep: boolean) {
     return { ...entry, judged, error: Math.hypot(entry.error, shift.error) };
   });
   const tested = evidence.filter(({ noise }) => noise.assumed === null);
-  const positions = rejectedByBenjaminiHochberg(
-    // A change that is never reported must not lower the threshold for others, however significant it is.
-    tested.map((entry) => {
-      const isTested = !entry.isUnjudged && isLarge(signed(entry, entry.judged));
-      return isTested ? twoSidedP(Math.abs(entry.judged) / entry.error, entry.degrees) : 1;
-    }),
-    q,
-  );
+  // A change that is never reported must not lower the threshold for others, however significant it is.
+  const pValues = tested.map((entry) => {
+    const isTested = !entry.isUnjudged && isLarge(signed(entry, entry.judged));
+    return isTested ? twoSidedP(Math.abs(entry.judged) / entry.error, entry.degrees) : 1;
+  });
+  const positions = rejectedByBenjaminiHochberg(pValues, q);
   const called = new Set(tested.flatMap(({ cellKey }, at) => (positions.has(at) ? cellKey : [])));
   return { called, evidence, shift, tested };
 }

@@ -9,9 +9,8 @@ import { compareCells } from './compare-cells.ts';
 export type JudgedCell = CellComparison & Pick<AssembledCell, 'cell' | 'metric'>;
 
 export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf }: Pick<GateRules, 'minChangeOf'>) {
-  const { cells, shift, ratios } = compareCells(
-    assembled.flatMap(({ settled, sides }) => (settled === null ? sides : [])),
-  );
+  const open = assembled.filter(({ settled }) => settled === null);
+  const { cells, shift, ratios } = compareCells(open.map(({ sides }) => sides));
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   const judged = assembled.map(({ cell, metric, reasons, settled, sides }): JudgedCell => {
     // Medians, as `bench run` and `bench trend` show them. The change is that of the means, which estimate it better.
