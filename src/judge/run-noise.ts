@@ -199,8 +199,8 @@ export function isLarge(change: number): boolean {
   return Math.abs(percentOfLog(change)) >= LEAST_PERCENT;
 }
 
-/** 90 % quantile of the normal distribution. */
-const POWER_ERRORS = 1.2816;
+/** 90 % quantile of the normal distribution. @see scipy.stats.norm.ppf(0.9) */
+export const POWER_ERRORS = 1.2816;
 
 /** Detectable effect at a power of 90 %, in standard errors of the difference. */
 export function detectableErrors(limit: number, degrees: number): number {

@@ -1,11 +1,9 @@
 import { median, middleOfThree } from '../../statistics/order-statistics.ts';
+import { POWER_ERRORS } from '../run-noise.ts';
 import type { CellNoise } from './cell-noise.ts';
 import type { Change, Reported, SweepEffect } from './sweep-effect.ts';
 import { knownLevels, Level } from './level.ts';
 import { RULES } from './settings.ts';
-
-/** scipy.stats.norm.ppf(0.9) */
-const NINE_IN_TEN = 1.2816;
 
 /** `log` is without the common effect. */
 export interface CellSweep extends NonNullable<ReturnType<JudgedCell['measure']>> {
@@ -289,7 +287,7 @@ export class JudgedCell {
     const [sweeps, extra] = isNewest ? [1, sweep.common.variance + sweep.extra] : [recent.count, 0];
     const change = this.#change(log, 1 / sweeps + 1 / reference.sweeps, extra);
     const error = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + sweep.common.variance + sweep.extra);
-    const detectable = (noise.offOf(RULES.oneSweepP * sweep.share, 1, 0) / noise.sd + NINE_IN_TEN) * error;
+    const detectable = (noise.offOf(RULES.oneSweepP * sweep.share, 1, 0) / noise.sd + POWER_ERRORS) * error;
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
     const isFewer = this.#isOnlyRunFarOff || sweep.farRuns > Math.max(sweep.runs > 2 ? 1 : 0, sweep.runs / 4);
     const farRuns = isFewer ? Math.max(1, sweep.farRuns) : 0;
