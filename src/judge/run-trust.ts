@@ -48,10 +48,9 @@ export function clockLevelMhz(clocks: readonly (number | null)[]): number | null
 
 /** The flag of a run at another clock than the level of its cell; null if there is none. */
 export function clockOffLevel(
-  run: Pick<CellRun, 'smClockMhz'> & { readonly flags: readonly Pick<RunFlag, 'id'>[] },
+  { flags, smClockMhz }: Pick<CellRun, 'smClockMhz'> & { readonly flags: readonly Pick<RunFlag, 'id'>[] },
   levelMhz: number | null,
 ): RunFlag | null {
-  const { smClockMhz, flags } = run;
   if (smClockMhz === null || levelMhz === null || flags.some(({ id }) => id === 'powerLimited')) return null;
   const off = smClockMhz / levelMhz - 1;
   if (Math.abs(off) <= CLOCK_LEVEL.off) return null;
