@@ -64,7 +64,6 @@ export function assembleSides(
     const levelMhz = isSameLock ? (clockLevelMhz(clocks) ?? clockLevelMhz(ofBase.map((run) => run.smClockMhz))) : null;
     const a = sideOf('base', ofBase, metric, valueOf, levelMhz, facts);
     const b = sideOf('head', ofHead, metric, valueOf, levelMhz, facts);
-    const [inBase, inHead] = [base, head].map(({ planned }) => planned.has(cell.key));
     const allowed = metrics.has(cell.key) ? { ...across, acrossTensorrt: true } : across;
     const { machine, build, open, overridden } = differencesOf(a, b, allowed);
     const differing = [...a.notes, ...b.notes, ...machine, ...build];
@@ -82,8 +81,8 @@ export function assembleSides(
     const settle = (settled: Verdict | null, why: readonly string[], allowedIn: readonly string[] = []) => {
       return { cell, metric, sides, settled, reasons: [...why, ...differing], across: allowedIn };
     };
-    if (!inBase && ofBase.length === 0) return settle('missing', ['only in head']);
-    if (!inHead && ofHead.length === 0) return settle('missing', ['only in base']);
+    if (!base.planned.has(cell.key) && ofBase.length === 0) return settle('missing', ['only in head']);
+    if (!head.planned.has(cell.key) && ofHead.length === 0) return settle('missing', ['only in base']);
     if (a.values.length === 0 || b.values.length === 0) {
       const isAsked = requested !== null && [a, b].every(({ lacksMetric, values }) => lacksMetric || values.length > 0);
       const isIncomparable = isAsked || a.isIneligible || b.isIneligible;
