@@ -72,9 +72,8 @@ export function sharedNoise(histories: readonly CellHistory[], levelSweeps: numb
 
 /** The values of a history, with null for sweeps without one. */
 export function valuesByPlace({ places, values }: CellHistory): (number | null)[] {
-  const byPlace = Array.from({ length: (places.at(-1) ?? -1) + 1 }, (): number | null => null);
-  for (const [index, place] of places.entries()) byPlace[place] = values[index] ?? null;
-  return byPlace;
+  const byPlace = new Map(places.map((place, index) => [place, values[index] ?? null]));
+  return Array.from({ length: (places.at(-1) ?? -1) + 1 }, (_, place) => byPlace.get(place) ?? null);
 }
 
 /** Median change from one sweep to the next on the log scale, and its variance from the spread of the cells. */
