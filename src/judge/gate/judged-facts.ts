@@ -54,15 +54,14 @@ export function judgedFacts(evidence: SweepEvidence) {
   );
   const byId = new Map(all.map((one) => [idOf(one), one]));
   const measured = (about: About): Measured | undefined => byId.get(idOf(about));
-  // This judgment reports the findings of an earlier judgment of the same sweep again, by their IDs.
-  const isKnown = ({ kind, reportedSweepId: id }: Finding): boolean => kind !== 'limit' && id !== sweep.sweepId;
   const facts = {
     evidence,
     /** The judged sweep, and its index. */
     sweep,
     judged,
+    // This judgment reports the findings of an earlier judgment of the same sweep again, by their IDs.
     /** Changes that earlier sweeps reported. Excludes broken limits, which do not show where a level began. */
-    known: findings.filter(isKnown),
+    known: findings.filter(({ kind, reportedSweepId: id }) => kind !== 'limit' && id !== sweep.sweepId),
     accepted: new Set([...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [] : [id]))),
     words: cellWords(evidence),
     /** Every metric of every cell. */
