@@ -25,6 +25,10 @@ export function summarizeCells(
     const all = byCell.get(cell.key) ?? [];
     const noEngine = withoutEngine.get(cell.key);
     const measured = all.filter(isMeasured);
+    const others = all.flatMap(({ outcome, role }) => {
+      const { kind } = outcome;
+      return kind === 'failed' || kind === 'unfit' ? [{ role, kind, reason: outcomeReason(outcome) }] : [];
+    });
     const timed = all.filter(({ role }) => role === 'timed');
     const flags = timed.flatMap((run) => run.flags.map(({ id, effect, evidence }) => ({ id, effect, evidence })));
     // GPU compute time even with several streams, because the table shows its spread next to it.
@@ -54,7 +58,7 @@ export function summarizeCells(
       bound: boundOf(cell, measured, environments.get(timed[0]?.environmentId ?? '')),
       flags: counted(flags, ({ id, effect }) => `${id} ${effect}`),
       noEngine: noEngine === undefined ? null : outcomeReason(noEngine),
-      others: counted(all.flatMap(otherOutcome), ({ role, kind, reason }) => `${role} ${kind} ${reason}`),
+      others: counted(others, ({ role, kind, reason }) => `${role} ${kind} ${reason}`),
     };
   });
 }
@@ -64,11 +68,6 @@ function counted<Item>(items: readonly Item[], kindOf: (item: Item) => string) {
   return [...Map.groupBy(items, kindOf).values()].flatMap((same) =>
     same.slice(0, 1).map((first) => ({ ...first, times: same.length })),
   );
-}
-
-function otherOutcome({ outcome, role }: CellRun) {
-  const { kind } = outcome;
-  return kind === 'failed' || kind === 'unfit' ? [{ role, kind, reason: outcomeReason(outcome) }] : [];
 }
 
 export type SwitchedCell = Readonly<{ cell: KeyedCell; latencyMs: number | null; runsQps: readonly number[] }>;
