@@ -63,14 +63,12 @@ type AcrossOption = 'acrossProvenance' | 'acrossGpu' | 'acrossTensorrt' | 'acros
 
 export type Across = Readonly<Partial<Record<AcrossOption, boolean | undefined>>>;
 
-type MachineFact = readonly [AcrossOption, string, keyof Environment, (value: string | null) => string | null];
-
 /** Facts across which histories do not continue and sides are not compared. */
 const MACHINE = [
   ['acrossGpu', 'GPU', 'gpuName', (gpuName) => gpuName],
   ['acrossTensorrt', 'TensorRT', 'tensorrt', (version) => version?.split('.')[0] ?? null],
   ['acrossClocks', 'clocks', 'clockPolicy', lockOf],
-] as const satisfies readonly MachineFact[];
+] as const satisfies readonly (readonly [AcrossOption, string, keyof Environment, typeof lockOf])[];
 
 export function machineKey(environment: Environment | undefined): string {
   return JSON.stringify(MACHINE.map(([, , field, keyOf]) => keyOf(environment?.[field] ?? null)));
