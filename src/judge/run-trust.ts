@@ -62,11 +62,9 @@ export function clockOffLevel(
   };
 }
 
-type RepeatedRun = Pick<CellRun, 'cellKey' | 'role' | 'repeat' | 'outcome'>;
-
 const DISTURBANCES: readonly string[] = ['throttled', 'contended'];
 
-export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
+export function disturbedCells(runs: readonly CellRun[], repeats: number) {
   const timed = runs.filter(({ role }) => role === 'timed');
   return [...Map.groupBy(timed, ({ cellKey }) => cellKey)].flatMap(([cellKey, own]) => {
     const disturbed = own.filter(
