@@ -3,12 +3,6 @@ import { median, quantileSorted } from '../statistics/order-statistics.ts';
 import { momentsOf, tQuantile } from '../statistics/special-functions.ts';
 import { type Change, twoGroups } from '../statistics/two-groups.ts';
 
-/** Difference between two sides of a cell on the log scale; above 0 when head is worse. */
-interface Difference extends Change {
-  readonly cellKey: CellKey;
-  readonly degrees: number;
-}
-
 const BETWEEN_SWEEPS = {
   /** Least number of cells whose differences show the noise between two sweeps. */
   leastCells: 20,
@@ -33,7 +27,10 @@ const BETWEEN_SWEEPS = {
  * the runs (empirical null: Efron 2004). It is estimated from the nearest quarter of all pairs of cells (scale Qn:
  * Rousseeuw and Croux 1993), which excludes a shared shift.
  */
-export function varianceBetweenSweeps(cells: readonly Difference[], called: ReadonlySet<string>): number {
+export function varianceBetweenSweeps(
+  cells: readonly (Change & { readonly cellKey: CellKey; readonly degrees: number })[],
+  called: ReadonlySet<string>,
+): number {
   const { changedShare, leastCells, leastGain, leastUnchanged, mostPartners, oneWayErrors } = BETWEEN_SWEEPS;
   const count = cells.length;
   if (count < leastCells) return 0;
