@@ -57,7 +57,6 @@ export function trendSteps(runs: readonly TrendEntry[], planned: readonly TrendS
   });
 }
 
-/** What the marks of a history come from. */
 interface Marked {
   readonly steps: readonly Pick<TrendStep, 'sweepId'>[];
   readonly runs: readonly Pick<CellRun, 'boundBy' | 'environmentId' | 'sweepId'>[];
