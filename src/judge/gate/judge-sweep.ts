@@ -228,7 +228,8 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
   const explained = cellsOf(earlier.filter(({ lasts, pairs }) => lasts !== null || pairs !== null));
   const suspects = facts.all.filter(({ cellKey }) => fresh.has(cellKey) || !explained.has(cellKey));
   const ofCell = new Map<string, Candidate>();
-  for (const one of suspects.flatMap((measured) => candidateOf(measured, facts) ?? []).toSorted(byDeviations))
+  const worse = suspects.flatMap((measured) => candidateOf(measured, facts) ?? []);
+  for (const one of worse.toSorted((a, b) => b.deviations - a.deviations))
     for (const key of one.cellKeys) if (!ofCell.has(key)) ofCell.set(key, one);
   const groups = open.flatMap((finding): Candidate[] => {
     const keys = finding.group.length > 0 ? [...cellsOf([finding])] : [];
@@ -241,16 +242,12 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
     return calmest.slice(0, 1).map((first) => ({ ...first, cellKeys, isUnsteady }));
   });
   const isKnown = ({ cellKeys }: Candidate): boolean => cellKeys.every((key) => known.has(key) && !fresh.has(key));
-  const all = [...groups.toSorted(byDeviations), ...ofCell.values()];
+  const all = [...groups.toSorted((a, b) => b.deviations - a.deviations), ...ofCell.values()];
   return all.toSorted((a, b) => Number(isKnown(a)) - Number(isKnown(b)));
 }
 
 function cellsOf(findings: readonly Finding[] = []): Set<string> {
   return new Set(findings.flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey)));
-}
-
-function byDeviations(a: Candidate, b: Candidate): number {
-  return b.deviations - a.deviations;
 }
 
 /** A cell or group that is worse than its reference, so that pairs with the last good engine are worthwhile. */
