@@ -25,10 +25,14 @@ type Evidence = ReturnType<typeof evidenceOf>;
 
 function evidenceOf(cell: TwoSides, noise: NoiseEstimate) {
   const { base, head, systematicError = 0 } = cell;
+  const perRun = 1 / base.length + 1 / head.length;
   const logRatio = meanLog(head) - meanLog(base);
-  const difference = signed(cell, logRatio);
+  const sign = cell.betterIs === 'lower' ? 1 : -1;
+  const difference = sign * logRatio;
   return {
     ...cell,
+    perRun,
+    sign,
     systematicError,
     logRatio,
     noise,
@@ -37,7 +41,7 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate) {
     difference,
     /** The judged part of the difference: without the common shift, and never with the opposite sign. */
     judged: difference,
-    error: Math.max(Math.sqrt(noise.variance * perRun(cell)), systematicError),
+    error: Math.max(Math.sqrt(noise.variance * perRun), systematicError),
     degrees: noise.degrees,
     /** Variance between two sweeps in addition to that of their runs. */
     sweepVariance: 0,
@@ -68,7 +72,7 @@ export function compareCells(
     const isCalled = called.has(cellKey);
     const isUnclear = !isCalled && (isUnjudged || isSure || !isPrecise);
     // Repeat until the detectable effect reaches the limit for "same", or the observed change.
-    const isSmall = isSure && !isLarge(signed(entry, entry.judged));
+    const isSmall = isSure && !isLarge(entry.sign * entry.judged);
     const same = Math.log1p(SAME_PERCENT / 100);
     const wanted =
       oneRun !== null ? Math.max(same, Math.abs(change)) : isPrecise && isSure ? Math.abs(entry.judged) : same;
@@ -132,7 +136,7 @@ function withSweepVariance(evidence: readonly Evidence[], q: number, sameSweep: 
   let found = calledAmong(evidence, q, sameSweep);
   const old = evidence.filter(({ noise }) => noise.sweeps > 0);
   const young = evidence.filter(({ noise }) => noise.from === 'runs');
-  const past = pastVarianceBetweenSweeps(old.map((entry) => entry.noise.beyond * perRun(entry)));
+  const past = pastVarianceBetweenSweeps(old.map((entry) => entry.noise.beyond * entry.perRun));
   for (let look = sameSweep ? LOOKS : 0; look < LOOKS; look += 1) {
     const before = found.called.size;
     const now = varianceBetweenSweeps(young, found.called);
@@ -144,10 +148,6 @@ function withSweepVariance(evidence: readonly Evidence[], q: number, sameSweep: 
     if (found.called.size === before) break;
   }
   return found;
-}
-
-function perRun({ base, head }: TwoSides): number {
-  return 1 / base.length + 1 / head.length;
 }
 
 function calledAmong(all: readonly Evidence[], q: number, sameSweep: boolean) {
@@ -163,14 +163,10 @@ function calledAmong(all: readonly Evidence[], q: number, sameSweep: boolean) {
   const tested = evidence.filter(({ noise }) => noise.assumed === null);
   // A change that is never reported must not lower the threshold for others, however significant it is.
   const pValues = tested.map((entry) => {
-    const isTested = !entry.isUnjudged && isLarge(signed(entry, entry.judged));
+    const isTested = !entry.isUnjudged && isLarge(entry.sign * entry.judged);
     return isTested ? twoSidedP(Math.abs(entry.judged) / entry.error, entry.degrees) : 1;
   });
   const positions = rejectedByBenjaminiHochberg(pValues, q);
   const called = new Set(tested.flatMap(({ cellKey }, at) => (positions.has(at) ? cellKey : [])));
   return { called, evidence, shift, tested };
-}
-
-function signed({ betterIs }: TwoSides, difference: number): number {
-  return betterIs === 'lower' ? difference : -difference;
 }
