@@ -10,8 +10,6 @@ import { ASSUMED_DEGREES, ASSUMED_SIGMA, estimateNoise, type NoisySides } from '
 
 export const SEARCH_AXES = ['batch', 'streams'] as const;
 
-export type SearchAxis = (typeof SEARCH_AXES)[number];
-
 /** Its runs are those of the head; there is no base. */
 export interface SearchPoint extends NoisySides {
   readonly cellKey: CellKey;
@@ -106,11 +104,11 @@ function growsAlong(points: readonly JudgedPoint[]): boolean {
   });
 }
 
-export function placeOn(axis: SearchAxis, { shapes, streams }: KeyedCell): number | null {
+export function placeOn(axis: LatencySearch['axis'], { shapes, streams }: KeyedCell): number | null {
   return axis === 'streams' ? streams : batchOf(shapes);
 }
 
-export function axisTwinKey(axis: SearchAxis, { key: _key, ...cell }: KeyedCell): string {
+export function axisTwinKey(axis: LatencySearch['axis'], { key: _key, ...cell }: KeyedCell): string {
   if (axis === 'streams') return canonicalJson({ ...cell, streams: 1 });
   const { shapes, axisFlags, ...rest } = cell;
   const samples = Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]);
