@@ -38,8 +38,6 @@ export const abJudgementSchema = z.strictObject({
   reasons: z.array(z.string()),
 });
 
-type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
-
 /** Distance that runs show nine times in ten, in standard errors. */
 const SHOWN_ERRORS = detectableErrors(1.96, Infinity);
 
@@ -50,7 +48,7 @@ export function judgeExperiment(all: readonly TwoSides[], significantPercent: nu
     return side.betterIs === 'higher' ? side : { ...side, betterIs: 'higher', base: side.head, head: side.base };
   });
   const { ratios } = compareCells(sides, { sameSweep: true });
-  return (keys: readonly CellKey[]): AbJudgement => {
+  return (keys: readonly CellKey[]): Immutable<z.infer<typeof abJudgementSchema>> => {
     const own = sides.filter(({ cellKey }) => keys.includes(cellKey) && ratios.has(cellKey));
     const ownRatios = own.flatMap(({ cellKey }) => ratios.get(cellKey) ?? []);
     const mean = geometricMean(ownRatios, NO_SHARED_NOISE);
