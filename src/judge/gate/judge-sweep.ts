@@ -72,9 +72,8 @@ function changesOf({ cellKey, history, metric, newest, of, state: now }: Measure
   const size = sizeOf(metric, beforeStep(state, metric, step), (step ?? state).change);
   const index = history.places.indexOf(place);
   const lastGood = lastGoodBefore(index, history, { ...size, metric });
-  const pairs = verdict === 'slower' ? facts.evidence.pairs?.find((one) => one.cellKey === cellKey) : null;
-  const luck = { pairs: pairs ?? null, isBuildLuck: isBuildLuck(history, index) };
-  return [cellChange({ ...about, ...size, place, lastGood, ...luck })];
+  const pairs = (verdict === 'slower' && facts.evidence.pairs?.find((one) => one.cellKey === cellKey)) || null;
+  return [cellChange({ ...about, ...size, place, lastGood, pairs, isBuildLuck: isBuildLuck(history, index) })];
 }
 
 /** The level from which a reported step began; without one, the reference. */
@@ -176,9 +175,8 @@ function pairedChanges(noisy: readonly CellChange[], facts: JudgedFacts): CellCh
 function withHistory(finding: Finding, facts: JudgedFacts): Finding {
   const { cells, direction, firstBadSweepId, lasts, state } = finding;
   const [clearest] = cells.toSorted((a, b) => b.margin - a.margin);
-  if (state !== 'open' || lasts !== null || clearest === undefined || isSteady(clearest.metric)) return finding;
-  const history = facts.measured(clearest)?.history;
-  if (history === undefined) return finding;
+  const history = clearest && facts.measured(clearest)?.history;
+  if (state !== 'open' || lasts !== null || !clearest || !history || isSteady(clearest.metric)) return finding;
   const place = facts.placeOf(firstBadSweepId);
   const { betterIs } = gatedMetricOf(clearest.metric);
   const isSeen = lastingChanges(history, facts.judged).some(
