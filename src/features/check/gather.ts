@@ -1,8 +1,7 @@
 import { ensure } from '../../errors.ts';
 import { type SweepEvidence, gateRules } from '../../judge/gate/evidence.ts';
 import type { Finding, JudgedSweep as JudgedRow } from '../../records/finding.ts';
-import { isJudgedOnly } from '../../records/gated-metric.ts';
-import type { MetricId } from '../../records/metric.ts';
+import { type GatedMetricId, isJudgedOnly } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { pairResultsOf } from '../../selection/pair-results.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -22,19 +21,11 @@ import { readEvidence } from './evidence.ts';
 import { type Series, seriesAt } from './series.ts';
 import type { Io } from '../../cli/io.ts';
 import { judgeSweep } from '../../judge/gate/judge-sweep.ts';
+import { MARGINS } from '../../judge/gate/metric-changes.ts';
+import { keysOf } from '../../text/unknown-values.ts';
 import { ALERTING } from '../../judge/history/noise.ts';
 
-const GATED: readonly MetricId[] = [
-  'gpuComputeMs',
-  'throughputQps',
-  'p99Ms',
-  'engineMib',
-  'contextMib',
-  'processMemoryMib',
-  'hostMemoryMib',
-  'buildMemoryMib',
-  'buildS',
-];
+const GATED: readonly GatedMetricId[] = ['gpuComputeMs', 'throughputQps', 'p99Ms', ...keysOf(MARGINS)];
 
 export type Place = Pick<Io, 'cwd' | 'env'>;
 
@@ -65,11 +56,10 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const ofBaseline = baseline === undefined ? null : Math.max(0, place);
   const series: Series = { ...ofBranch, sweeps };
   const rules = gateRules(settings, options.minChange ?? null);
-  const gated = [...GATED, ...rules.limited.filter((metric) => !isJudgedOnly(metric))];
+  const gated = [...GATED, ...rules.limited].filter((metric) => !isJudgedOnly(metric));
   const { captured, notes, ...read } = readEvidence(db, series, ofBaseline, gated);
-  const isInHistory = (one: number): boolean =>
-    read.cells.some(({ metrics: own }) => own.some(({ history }) => history.places.includes(one)));
-  const baselinePlace = ofBaseline !== null && isInHistory(ofBaseline) ? ofBaseline : null;
+  const histories = read.cells.flatMap(({ metrics: own }) => own.map(({ history }) => history));
+  const baselinePlace = histories.some(({ places }) => places.includes(ofBaseline ?? -1)) ? ofBaseline : null;
   const why = 'measured on another GPU model, TensorRT major or clock, or without a result';
   ensure(!isNamed || baselinePlace !== null, `${stated}: ${why}: no cell can be compared with it`);
   // Against a baseline of the command line, earlier findings have no place: they are about another reference.
