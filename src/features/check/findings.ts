@@ -40,11 +40,8 @@ export async function checkedFindings(db: StoreDatabase, judged: Judged, finding
       sizeOf(b) - sizeOf(a) ||
       marginOf(b.cells) - marginOf(a.cells),
   );
-  const ids = new Set(findings.flatMap((one) => [one.firstBadSweepId, one.lastBadSweepId, one.lastGoodSweepId]));
-  const named = sweepsById(
-    db,
-    [...ids].filter((id) => id !== null),
-  );
+  const ids = findings.flatMap((one) => [one.firstBadSweepId, one.lastBadSweepId ?? '', one.lastGoodSweepId ?? '']);
+  const named = sweepsById(db, ids);
   const edges = named.map(({ sweepId, startedAt, commit, dirty }) => ({ sweepId, startedAt, commit, dirty }));
   const edgeOf = (id: SweepId | null): Edge => edges.find(({ sweepId }) => sweepId === id) ?? null;
   const cells = findCells(db, [...new Set(sorted.flatMap((one) => one.cells.map(({ cellKey }) => cellKey)))]);
