@@ -142,8 +142,7 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     return { histories, ...compareMatrix(assembled, rules) };
   };
   const { histories, ...byOwn } = judgedBy(metric, cells);
-  const hosted =
-    metric === null && paired === null ? cells.filter((cell) => gateMetric(null, cell) === 'gpuComputeMs') : [];
+  const hosted = (metric ?? paired) ? [] : cells.filter((cell) => gateMetric(null, cell) === 'gpuComputeMs');
   const judged = hosted.length === 0 ? byOwn : withThroughput(byOwn, judgedBy('throughputQps', hosted));
   const [provenance, ...others] = new Set([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const called = judged.cells.filter(isCalled).slice(0, EXPLAINED_CELLS);
