@@ -58,7 +58,7 @@ export const NO_SHARED_NOISE: SampleVariance = { variance: 0, degrees: Infinity 
 
 /** Noise of the difference of two sweeps that affects all cells at once, such as that of clocks and temperature. */
 export function sharedNoise(histories: readonly CellHistory[], levelSweeps: number = 1): SampleVariance {
-  const byPlace = histories.map(valuesByPlace);
+  const byPlace = histories.map((history) => valuesByPlace(history));
   const sweeps = Math.max(1, ...byPlace.map(({ length }) => length));
   const steps = Array.from({ length: sweeps - 1 }, (_, sweep) => stepOf(byPlace, sweep)).flatMap((step) => step ?? []);
   const size = 1.4826 * (median(steps.map(({ change }) => Math.abs(change))) ?? 0);
@@ -71,9 +71,9 @@ export function sharedNoise(histories: readonly CellHistory[], levelSweeps: numb
 }
 
 /** The values of a history, with null for sweeps without one. */
-export function valuesByPlace({ places, values }: CellHistory): (number | null)[] {
+export function valuesByPlace({ places, values }: CellHistory, length: number = (places.at(-1) ?? -1) + 1) {
   const byPlace = new Map(places.map((place, index) => [place, values[index] ?? null]));
-  return Array.from({ length: (places.at(-1) ?? -1) + 1 }, (_, place) => byPlace.get(place) ?? null);
+  return Array.from({ length }, (_, place) => byPlace.get(place) ?? null);
 }
 
 /** Median change from one sweep to the next on the log scale, and its variance from the spread of the cells. */

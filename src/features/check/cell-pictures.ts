@@ -1,8 +1,8 @@
-import type { CellEvidence, JudgedCell, SweepEvidence } from '../../judge/gate/evidence.ts';
+import type { JudgedCell, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { valuesByPlace } from '../../judge/geometric-mean.ts';
 import { environmentMarks, type TrendMark } from '../../judge/trend.ts';
 import { type KeyedCell, cellLabel } from '../../records/cell.ts';
-import { type GatedMetricId, gatedMetricOf, wholeOf } from '../../records/gated-metric.ts';
+import { gatedMetricOf, wholeOf } from '../../records/gated-metric.ts';
 import { cellTable } from '../../terminal/cell-columns.ts';
 import { type HistoryChart, renderHistoryChart } from '../../terminal/charts/history-chart.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
@@ -129,21 +129,15 @@ const SHOWN_SWEEPS = 90;
 /** The text already gives two values. */
 const LEAST_VALUES = 3;
 
-/** Values of one metric of a cell by sweep, oldest first; null for a sweep without one. */
-export function valuesOf({ metrics }: CellEvidence, metric: GatedMetricId, sweeps: readonly unknown[]) {
-  const measured = metrics.find((history) => history.metric === metric);
-  const values = measured === undefined ? [] : valuesByPlace(measured.history);
-  return sweeps.map((_, place) => values[place] ?? null);
-}
-
 /** A chart of the clearest cell of a finding, with its levels and marks; empty if it has no history. */
 export function findingChart(finding: CheckedFinding, evidence: SweepEvidence, look: Look): string[] {
   const { details, direction, firstBad } = finding;
   const { cells, environments, sweeps: series } = evidence;
   const [clearest] = details;
   const own = cells.find(({ cell }) => cell.key === clearest?.key);
-  if (clearest === undefined || own === undefined) return [];
-  const values = valuesOf(own, clearest.metric, series);
+  const history = own?.metrics.find(({ metric }) => metric === clearest?.metric)?.history;
+  if (clearest === undefined || own === undefined || history === undefined) return [];
+  const values = valuesByPlace(history, series.length);
   if (values.filter((value) => value !== null).length < LEAST_VALUES) return [];
   const from = Math.max(0, series.length - SHOWN_SWEEPS);
   const sweeps = series.slice(from);

@@ -1,6 +1,7 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import type { SweepEvidence } from '../../judge/gate/evidence.ts';
+import { valuesByPlace } from '../../judge/geometric-mean.ts';
 import { acceptedText, type Finding } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric } from '../../records/metric.ts';
@@ -13,7 +14,7 @@ import { type Look, plain, dotted, labelled, wrapHanging, wrapWords } from '../.
 import { count, meanChangeText, meanText } from '../../terminal/numbers.ts';
 import { describeCommit, reasonWords } from '../../terminal/words.ts';
 import { printable, shortList } from '../../text/printable.ts';
-import { type CellRow, cellRows, countsText, findingChart, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
+import { type CellRow, cellRows, countsText, findingChart, hasMoved, worstFirst } from './cell-pictures.ts';
 import { type CheckedSweep, standingOf, worstSeriesFirst } from './checked.ts';
 import { checkedFindings, isShownWhole, newFirst } from './findings.ts';
 import { judgedSweep, newestBatch } from './gather.ts';
@@ -65,8 +66,8 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
   if (judged === null) return headlineLines(series, headline, look);
   const { evidence, isStored, verdict } = judged;
   const rows = series.cells.flatMap((row): CellRow[] => {
-    const own = verdict.measured({ cellKey: row.key, metric: row.metric })?.of;
-    return own ? [{ ...row, cell: own.cell, values: valuesOf(own, row.metric, evidence.sweeps) }] : [];
+    const own = verdict.measured({ cellKey: row.key, metric: row.metric });
+    return own ? [{ ...row, cell: own.of.cell, values: valuesByPlace(own.history, evidence.sweeps.length) }] : [];
   });
   const whole = newFirst(findings.filter(isShownWhole));
   const full = isAll ? whole : whole.slice(0, 1);
@@ -170,8 +171,7 @@ function findingText(finding: CheckedFinding, series: Resumable, evidence: Sweep
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
   const next = nextCommands(finding, series);
   const sure = certainty.length === 0 ? '' : `: ${certainty.join(', ')}`;
-  const indented = (texts: readonly string[]): string[] =>
-    texts.flatMap((text) => wrapHanging(`  ${text}`, look.columns, 4));
+  const indented = (texts: readonly string[]) => texts.flatMap((text) => wrapHanging(`  ${text}`, look.columns, 4));
   return [
     ...titleLines(finding, titleOfAll, look),
     ...indented([`${about}${sure}${owner}`, ...causes.map(([term, says]) => `${term}: ${says}`)]),
