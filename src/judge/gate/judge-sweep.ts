@@ -244,7 +244,7 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
   return all.toSorted((a, b) => Number(isKnown(a)) - Number(isKnown(b)));
 }
 
-function cellsOf(findings: readonly Finding[] = []): Set<string> {
+export function cellsOf(findings: readonly Finding[] = []): Set<string> {
   return new Set(findings.flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey)));
 }
 
