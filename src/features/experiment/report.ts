@@ -43,6 +43,7 @@ type Judgement = AbOutput['overall'];
 
 export function abText(ab: AbOutput, cells: ReadonlyMap<string, KeyedCell>, look: Look): string[] {
   const { style } = look;
+  const rows = withCells(ab.cells, cells);
   const { marks, matrix, name, notes, overall, provenance, significantPercent, sweepId, variables } = ab;
   const wrapped = (text: string): string[] => wrapHanging(printable(text), look.columns, 2);
   const settings = Object.entries(variables).map(([variable, value]) => `${variable}=${value}`);
@@ -53,7 +54,19 @@ export function abText(ab: AbOutput, cells: ReadonlyMap<string, KeyedCell>, look
     ...wrapped(dotted([title, estimateWords(ab.cells.map(({ metric }) => metric))])).map(style.strong),
     ...wrapped(dotted([`sweep ${sweepId.slice(0, 8)}`, matrix, provenance])).map(style.dim),
     '',
-    ...tableOf(withCells(ab.cells, cells), look),
+    ...cellTable(
+      rows,
+      [
+        ...sideColumns(rows, ['A', 'B'], ({ a, b }) => [a, b], {
+          header: 'B is better by',
+          short: 'gain',
+          text: ({ gainPercent }) => formatPercent(gainPercent),
+        }),
+        { header: 'runs', text: ({ runs }) => runs.join('/'), align: 'right', dropRank: 3 },
+        { header: 'verdict', text: verdictText, style: ({ verdict }) => style[VERDICTS[verdict].style] },
+      ],
+      look,
+    ),
     ...ab.cells.flatMap(({ label, reasons }) =>
       reasons.length === 0 ? [] : wrapped(`  ${label}: ${reasons.join('; ')}`).map(style.warn),
     ),
@@ -62,22 +75,6 @@ export function abText(ab: AbOutput, cells: ReadonlyMap<string, KeyedCell>, look
     ...(marks.length === 0 ? [] : wrapped(marked).map(style.bad)),
     ...notes.flatMap((note) => wrapped(`note: ${note}`).map(style.warn)),
   ];
-}
-
-function tableOf(cells: ReturnType<typeof withCells<AbOutput['cells'][number]>>, look: Look): string[] {
-  return cellTable(
-    cells,
-    [
-      ...sideColumns(cells, ['A', 'B'], ({ a, b }) => [a, b], {
-        header: 'B is better by',
-        short: 'gain',
-        text: ({ gainPercent }) => formatPercent(gainPercent),
-      }),
-      { header: 'runs', text: ({ runs }) => runs.join('/'), align: 'right', dropRank: 3 },
-      { header: 'verdict', text: verdictText, style: ({ verdict }) => look.style[VERDICTS[verdict].style] },
-    ],
-    look,
-  );
 }
 
 const VERDICTS = {
