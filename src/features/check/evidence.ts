@@ -30,15 +30,14 @@ import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/real-precisi
 function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   const ofSweep = (sweepId: SweepId) => {
     const [{ planned, leftOut }, captured] = [matrixCellsOf(db, sweepId), capturedCells(db, sweepId)];
-    const measured = new Set([...planned].filter((key) => !captured.has(key)));
-    return { planned: measured, leftOut: leftOut ?? [], captured };
+    return { planned: new Set([...planned].filter((key) => !captured.has(key))), leftOut: leftOut ?? [], captured };
   };
   const { planned, leftOut: filtered, captured } = ofSweep(sweep.sweepId);
   const leftOut = new Set<string>([...filtered, ...captured]);
-  const before = sweeps.length < 2 ? [] : sweeps.slice(-2, -1).map(({ sweepId }) => ofSweep(sweepId));
+  const before = sweeps.slice(-2, -1).map(({ sweepId }) => ofSweep(sweepId));
   const all = [{ planned, leftOut }, ...before].flatMap((one) => [...one.planned, ...one.leftOut]);
   const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut.has(key);
-  const chosen = inLabelOrder([...findCells(db, [...new Set(all)]).values()]).filter((cell) => !isLeft(cell));
+  const chosen = inLabelOrder([...findCells(db, all).values()]).filter((cell) => !isLeft(cell));
   const byEligible = Map.groupBy(chosen, ({ axisFlags }) => knownVariablesOn(variablesOf(axisFlags)).length === 0);
   const ineligible = byEligible.get(false)?.filter(({ key }) => planned.has(key)).length ?? 0;
   return { cells: byEligible.get(true) ?? [], planned, leftOut, ineligible, captured };
@@ -51,7 +50,8 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
   const sweepIds = sweeps.map(({ sweepId }) => sweepId);
   const keys = cells.map(({ key }) => key);
   const metrics = [...new Set([...gated, ...cells.map((cell) => gateMetric(null, cell))])];
-  const { byCell: runs, buildIds, environmentIds, valueRule } = measuredRuns(db, sweepIds, new Set(keys), metrics);
+  const { byCell, buildIds, environmentIds, valueRule } = measuredRuns(db, sweepIds, new Set(keys), metrics);
+  const read = cells.map((cell) => ({ cell, all: byCell.get(cell.key) ?? [] }));
   const environments = findEnvironments(db, [...environmentIds]);
   // A pull request is judged by one comparison, which a change of GPU would spoil. A series continues across GPUs.
   const sameMachine = machineFilter(environments, series.baseBranch !== null);
@@ -60,7 +60,7 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
       modelSha256 === null ? [] : [[id, engineKey ?? hashOf({ modelSha256, flags })] as const],
     ),
   );
-  const engineValues = [...precisionValues(db, sweeps, baseline, cells, runs), ...accuracyValues(db, sweeps, baseline)];
+  const engineValues = [...precisionValues(db, sweeps, baseline, read), ...accuracyValues(db, sweeps, baseline)];
   const ofEngines = Map.groupBy(engineValues, ({ key }) => key);
   let newest: ReadonlyMap<CellKey, readonly CellRun[]> | null = null;
   let unbuilt: ReadonlyMap<CellKey, Outcome> | null = null;
@@ -89,17 +89,16 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
 
   // The largest number of sweeps of one cell.
   let sweepsOfOtherMachine = 0;
-  const evidence = cells.map((cell): CellEvidence => {
-    const all = runs.get(cell.key) ?? [];
+  const evidence = read.map(({ all, cell }): CellEvidence => {
     const own = sameMachine(all, sweepIds);
     // Runs without a flag count for every metric.
     const isPlain = own.every(({ flags }) => flags.length === 0);
     let plain: ReturnType<typeof fit> | null = null;
     const [main, ...others] = [...new Set([gateMetric(null, cell), ...metrics])].map((metric) => {
       const valueOf = valueRule(own, metric);
-      const isWhole = own.every((run) => valueOf(run) > 0);
-      const valued = isWhole ? own : own.filter((run) => valueOf(run) > 0);
-      const { counted, excluded, history } = isWhole && isPlain ? (plain ??= fit(own, metric)) : fit(valued, metric);
+      const valued = own.filter((run) => valueOf(run) > 0);
+      const isWhole = isPlain && valued.length === own.length;
+      const { counted, excluded, history } = isWhole ? (plain ??= fit(own, metric)) : fit(valued, metric);
       const measured = {
         metric,
         history: { ...history, values: medianValues(counted, valueOf) },
@@ -168,18 +167,13 @@ function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[
   });
 }
 
+type Read = { readonly cell: KeyedCell; readonly all: readonly MeasuredRun[] };
+
 /** Share of the requested precision in the newest sweep, and in the baseline or the previous sweep. */
-function precisionValues(
-  db: StoreDatabase,
-  sweeps: Series['sweeps'],
-  baseline: number | null,
-  cells: readonly KeyedCell[],
-  runs: ReadonlyMap<CellKey, readonly MeasuredRun[]>,
-) {
+function precisionValues(db: StoreDatabase, sweeps: Series['sweeps'], baseline: number | null, cells: readonly Read[]) {
   const [judged, reference] = [sweeps.at(-1)?.sweepId, sweeps[baseline ?? -1]?.sweepId];
-  const rebuilt = cells.flatMap((cell) => {
-    const own = runs.get(cell.key) ?? [];
-    const [earlier, now] = [own.filter(({ sweepId }) => sweepId !== judged), own.at(-1)];
+  const rebuilt = cells.flatMap(({ all, cell }) => {
+    const [earlier, now] = [all.filter(({ sweepId }) => sweepId !== judged), all.at(-1)];
     const before = earlier.findLast(({ sweepId }) => sweepId === reference) ?? earlier.at(-1);
     if (now === undefined || now.sweepId !== judged || before === undefined) return [];
     return now.buildId === before.buildId ? [] : [{ cell, before, now }];
