@@ -13,8 +13,8 @@ import type { Io } from '../cli/io.ts';
 import { resolveSide, resolveSides, type Side } from './sides.ts';
 import type { RunId } from '../records/scalars.ts';
 import { profiledRun, profiledCell } from './profiled-engine.ts';
-import { measuredRunIds } from '../store/builds/builds.ts';
-import { findRunsByPrefix, type ShownRun, showRun } from '../store/runs/show-run.ts';
+
+import { fastestRunOf, findRunsByPrefix, type ShownRun, showRun } from '../store/runs/show-run.ts';
 import { isColdStart } from '../records/harness.ts';
 import { shortNames } from '../terminal/cell-columns.ts';
 
@@ -166,8 +166,8 @@ export function namedRun(db: StoreDatabase, name: string): string {
     !/^latest(?:~\d+)?$/.test(name),
     `${name} is a sweep: name one of its runs, or a cell (see \`bench show ${name}\`)`,
   );
-  const [fastest] = measuredRunIds(db, namedCell(db, allCells(db), name).key);
-  if (fastest !== undefined) return fastest;
+  const fastest = fastestRunOf(db, namedCell(db, allCells(db), name).key);
+  if (fastest !== null) return fastest;
   throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show ${shellQuote(name)}\`)`);
 }
 

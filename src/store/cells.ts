@@ -1,10 +1,8 @@
-import { and, notInArray, sql } from 'drizzle-orm';
-
 import { type KeyedCell, inLabelOrder } from '../records/cell.ts';
 import { isAmong, textsIn } from './conditions.ts';
 import type { StoreDatabase } from './file/open.ts';
 import { cells, sweepCells } from './schema.ts';
-import type { CellKey, SweepId } from '../records/scalars.ts';
+import type { SweepId } from '../records/scalars.ts';
 
 function cellFrom(row: typeof cells.$inferSelect): KeyedCell {
   const { cellKey: key, keyVersion: _, harness, ...identity } = row;
@@ -22,13 +20,4 @@ export function allCells(db: StoreDatabase): KeyedCell[] {
 
 export function plannedCells(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
   return new Set(textsIn(db, sweepCells.cellKey, isAmong(sweepCells.sweepId, sweepIds)));
-}
-
-/** Removes those of some cells that no run, plan or finding refers to. */
-export function removeUnusedCells(db: StoreDatabase, cellKeys: readonly CellKey[]): void {
-  const used = sql`(SELECT cell_key FROM runs WHERE cell_key IS NOT NULL UNION SELECT cell_key FROM sweep_cells
-    UNION SELECT cell_key FROM finding_cells)`;
-  db.delete(cells)
-    .where(and(isAmong(cells.cellKey, cellKeys), notInArray(cells.cellKey, used)))
-    .run();
 }

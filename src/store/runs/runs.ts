@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, max, type SQL } from 'drizzle-orm';
+import { and, asc, eq, max, type SQL } from 'drizzle-orm';
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../../records/outcome.ts';
 import type { RunRole, RunTry } from '../../records/run.ts';
@@ -60,12 +60,6 @@ export function recordTry(db: StoreDatabase, sweepId: SweepId, runId: RunId, end
     .values(row)
     .onConflictDoUpdate({ target: [attempts.runId, attempts.attempt], set })
     .run();
-}
-
-/** The attempts of a run; one without an end was interrupted. */
-export function attemptsOf(db: StoreDatabase, runId: RunId) {
-  const { sweepId: _sweepId, runId: _runId, ...columns } = getTableColumns(attempts);
-  return db.select(columns).from(attempts).where(eq(attempts.runId, runId)).orderBy(asc(attempts.attempt)).all();
 }
 
 export type FailedRun = ReturnType<typeof failedWhere>[number];

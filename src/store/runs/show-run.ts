@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, isNull, lt, or, sql, type SQL } from 'drizzle-orm';
 
 import { boundOf } from '../../judge/bound.ts';
 import { orNull } from '../../process/process-identity.ts';
@@ -10,9 +10,12 @@ import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { findCells } from '../cells.ts';
 import { idBegins, isAmong, isAmongOrAny, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
+import { newestSweepFirst } from '../sweeps/sweep-order.ts';
+import { isBuilt } from '../builds/builds.ts';
 import {
   artefacts,
   attachments,
+  attempts,
   builds,
   environments,
   invocations,
@@ -20,11 +23,12 @@ import {
   prunedRuns,
   runEvidence,
   runs,
+  sweeps,
   timeStatistics,
   runValues,
 } from '../schema.ts';
 import { decodeSamples } from './blob-codecs.ts';
-import { attemptsOf, outcomeFrom } from './runs.ts';
+import { outcomeFrom } from './runs.ts';
 import type { Attachment } from '../../records/attachment.ts';
 import { blobOf, hintsOf, flagsOfRun, telemetryOf, methodOf } from './run-details.ts';
 import { runValues as metricsOfRuns } from './run-values.ts';
@@ -61,6 +65,8 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   const measured = db.select(measurementColumns).from(measurements).where(eq(measurements.runId, runId)).get();
   const { stream, line, text } = runEvidence;
   const evidence = db.select({ stream, line, text }).from(runEvidence).where(eq(runEvidence.runId, runId));
+  const { sweepId: _sweep, runId: _run, ...attemptColumns } = getTableColumns(attempts);
+  const tries = db.select(attemptColumns).from(attempts).where(eq(attempts.runId, runId));
   const { metric, value } = runValues;
   const values = db.select({ metric, value }).from(runValues).where(eq(runValues.runId, runId));
   const loadS = metricsOfRuns(db, ['loadS']).where(eq(runs.runId, runId)).get()?.values['loadS'] ?? null;
@@ -92,13 +98,41 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     flags,
     hints: hintsOf(db, [runId]).get(runId) ?? [],
     notes: run.notes,
-    attempts: attemptsOf(db, runId),
+    /** One without an end was interrupted. */
+    attempts: tries.orderBy(asc(attempts.attempt)).all(),
     artefacts: db.select(artefactColumns).from(artefacts).where(eq(artefacts.runId, runId)).all(),
     artefactFolder: row.pruned_runs === null ? run.artefactFolder : null,
     prunedAt: row.pruned_runs?.prunedAt ?? null,
     attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
     cell,
   };
+}
+
+/** The run of this build, else of the newest build with the same key; null if this store has neither. */
+export function buildRunOf(
+  db: StoreDatabase,
+  runId: RunId,
+): { readonly runId: RunId; readonly isSameBuild: boolean } | null {
+  const run = db.select().from(runs).where(eq(runs.runId, runId)).get();
+  const { buildId = null, engineKey = null } = run ?? {};
+  if (run === undefined || (buildId === null && engineKey === null)) return null;
+  const isSameBuild = buildId === null ? sql<number>`0` : sql<number>`${runs.buildId} IS ${buildId}`;
+  const isSame = or(
+    buildId === null ? undefined : eq(runs.buildId, buildId),
+    engineKey === null ? undefined : eq(runs.engineKey, engineKey),
+  );
+  const which = and(eq(runs.role, 'build'), isBuilt, eq(runs.provenance, run.provenance), isSame);
+  const built = db.select({ runId: runs.runId, isSameBuild }).from(runs).where(which);
+  const found = built.orderBy(desc(isSameBuild), desc(runs.startedAt), desc(runs.runId)).limit(1).get();
+  return found === undefined ? null : { runId: found.runId, isSameBuild: found.isSameBuild === 1 };
+}
+
+/** The fastest measured run of a cell in its newest sweep; null without one. */
+export function fastestRunOf(db: StoreDatabase, cellKey: CellKey): string | null {
+  const which = and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed'), eq(runs.outcome, 'measured'));
+  const all = db.select({ runId: runs.runId }).from(runs).innerJoin(sweeps, ON.sweep);
+  const measured = all.leftJoin(measurements, ON.measurement).where(which);
+  return measured.orderBy(newestSweepFirst, desc(measurements.throughputQps)).limit(1).get()?.runId ?? null;
 }
 
 /** Build options without paths; empty for a build that is not stored. */

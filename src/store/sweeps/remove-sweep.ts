@@ -1,13 +1,12 @@
-import { eq } from 'drizzle-orm';
+import { and, eq, notInArray, sql } from 'drizzle-orm';
 
 import type { Finding } from '../../records/finding.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { removeUnusedCells } from '../cells.ts';
 import { isAmong, textsIn } from '../conditions.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import { findings, judgedSweeps } from '../annotations-schema.ts';
-import { runs, sweepCells, sweeps } from '../schema.ts';
+import { cells, runs, sweepCells, sweeps } from '../schema.ts';
 import { seriesAround, sweepsById } from './find-sweeps.ts';
 import { acknowledgementsOf, findingsNaming, findingsOf, findingsReportedIn, saveFinding } from './findings.ts';
 
@@ -96,6 +95,10 @@ export function removeSweep(db: StoreDatabase, removal: Removal): void {
     for (const finding of [...changed, ...reopened]) saveFinding(db, finding);
     db.delete(judgedSweeps).where(isAmong(judgedSweeps.sweepId, judgedAgain)).run();
     db.delete(sweeps).where(eq(sweeps.sweepId, sweepId)).run();
-    removeUnusedCells(db, cellKeys);
+    const used = sql`(SELECT cell_key FROM runs WHERE cell_key IS NOT NULL UNION SELECT cell_key FROM sweep_cells
+      UNION SELECT cell_key FROM finding_cells)`;
+    db.delete(cells)
+      .where(and(isAmong(cells.cellKey, cellKeys), notInArray(cells.cellKey, used)))
+      .run();
   });
 }
