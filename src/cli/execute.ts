@@ -3,7 +3,7 @@ import { clockRecordNames } from '../process/lock.ts';
 import { type Io, withNamedStore } from './io.ts';
 import { printable } from '../text/printable.ts';
 import type { OutputOptions } from './define-command.ts';
-import { sqliteProblem } from '../store/file/store-file.ts';
+import { sqliteRefusal } from '../store/file/store-file.ts';
 import { withoutColor } from './process-io.ts';
 import { SYSTEM_PROBLEMS } from './output-file.ts';
 
@@ -51,7 +51,8 @@ export function explain(error: unknown, io: Io): ExitCode {
     io.err('bench: interrupted\n');
     return EXIT_CODES.interrupted;
   }
-  const problem = sqliteProblem(error) ?? systemProblem(error);
+  const refusal = sqliteRefusal(error);
+  const problem = refusal === null ? systemProblem(error) : `the store ${refusal}`;
   const defect = `this is a defect in bench: ${printable(errorText(error))} (set BENCH_DEBUG=1 for the stack)`;
   io.err(`bench: ${problem === null ? defect : printable(problem)}\n`);
   debug(error, io);

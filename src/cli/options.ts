@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option, type OptionValues } from '@
 import * as z from 'zod';
 
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
+import { orNull } from '../process/process-identity.ts';
 import { parseShapes } from '../records/cell.ts';
 import { readConfirmBudget } from '../records/gated-metric.ts';
 import { type CustomMetricId, isCustomMetric } from '../records/metric.ts';
@@ -131,11 +132,7 @@ const argvSchema = z.array(z.string().min(1)).min(1).max(100);
 /** A program, or a JSON list of a program and its arguments: `["mail", "ops@example.org"]`. */
 export const notifyCommand = parser((text): readonly string[] | null => {
   if (!text.trimStart().startsWith('[')) return text.trim() === '' ? null : [text];
-  try {
-    return argvSchema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
+  return orNull(() => argvSchema.parse(JSON.parse(text)));
 }, 'must be a program, or a JSON list such as ["mail", "ops@example.org"].');
 
 /** `bench help metrics` lists the names. Metrics of other harnesses come from the store. */

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { homedir, hostname, userInfo } from 'node:os';
 
 import { jsonText } from '../text/printable.ts';
-import { type PrivateNames, Redaction } from '../text/redact.ts';
+import { Redaction } from '../text/redact.ts';
 import { hostNames } from '../store/sweeps/environments.ts';
 import { openStoreToRead } from '../store/file/open.ts';
 import type { Io } from './io.ts';
+import { orNull } from '../process/process-identity.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
 /** Buffers the output of a command until all of it can be redacted. */
@@ -24,7 +25,10 @@ export async function redacted<Result>(
 
 /** @param output all that will be printed */
 export function redactionFor(io: Io, options: { readonly db?: string }, output: string): Redaction {
-  return new Redaction(privateNames(io, options.db), output);
+  const { HOME, LOGNAME, SUDO_USER, USER, USERNAME } = io.env;
+  const users = [orNull(() => userInfo().username), LOGNAME, SUDO_USER, USER, USERNAME].flatMap((user) => user ?? []);
+  const hosts = [hostname(), ...storedHosts(storePath(options.db, io))];
+  return new Redaction({ hosts, users, home: HOME || homedir() }, output);
 }
 
 /** JSON and lines of JSON keep their form. */
@@ -37,30 +41,8 @@ export function redactedText(text: string, redaction: Redaction): string {
 }
 
 function parsed(texts: readonly string[]): unknown[] | null {
-  try {
-    const values = texts.map((text): unknown => JSON.parse(text));
-    return values.every((value) => typeof value === 'object' && value !== null) ? values : null;
-  } catch {
-    return null;
-  }
-}
-
-function privateNames(io: Io, db: string | undefined): PrivateNames {
-  const { HOME, LOGNAME, SUDO_USER, USER, USERNAME } = io.env;
-  const users = [accountName(), LOGNAME, SUDO_USER, USER, USERNAME];
-  return {
-    hosts: [hostname(), ...storedHosts(storePath(db, io))],
-    users: users.flatMap((user) => user ?? []),
-    home: HOME || homedir(),
-  };
-}
-
-function accountName(): string | null {
-  try {
-    return userInfo().username;
-  } catch {
-    return null;
-  }
+  const values = orNull(() => texts.map((text): unknown => JSON.parse(text)));
+  return values?.every((value) => typeof value === 'object' && value !== null) === true ? values : null;
 }
 
 function storedHosts(path: string): readonly string[] {

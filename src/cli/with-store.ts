@@ -7,9 +7,7 @@ import { migrationsFolder, storePath } from './store-location.ts';
 
 type Work<Result, Store = OpenStore> = (store: Store) => Result | Promise<Result>;
 
-interface Stated {
-  readonly db?: string;
-}
+type Stated = Pick<Io, 'db'>;
 
 /**
  * Opens an existing store, which may be read-only, for `work`.

@@ -234,18 +234,14 @@ export function aboutCell(cell: KeyedCell, metric: MetricId) {
 
 /** Words for graph, transfers, spin wait, streams and inputs, if they differ from the usual. */
 export function optionWords(cell: Cell): string[] {
+  const noGraph = cell.harness === undefined ? 'no-graph' : '';
   return [
-    graphWords(cell),
+    cell.cudaGraph === null ? 'options unknown' : cell.cudaGraph ? 'graph' : noGraph,
     cell.dataTransfers === true ? 'transfers' : '',
     cell.spinWait === false ? 'no-spin' : '',
     cell.streams === 1 ? '' : `streams=${cell.streams}`,
     cell.inputs.kind === 'files' ? 'inputs' : '',
   ].filter((word) => word !== '');
-}
-
-function graphWords({ cudaGraph, harness }: Cell): string {
-  if (cudaGraph === null) return 'options unknown';
-  return cudaGraph ? 'graph' : harness === undefined ? 'no-graph' : '';
 }
 
 /** `by command/wall`: a harness other than trtexec, and its timer if known; empty for trtexec. */

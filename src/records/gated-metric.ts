@@ -62,16 +62,14 @@ export function wordOf(id: GatedMetricId): string {
   return isJudgedOnly(id) ? JUDGED_ONLY[id].word : metricWord(id);
 }
 
-/** Returns `engine` for engineMib, the form of older matrices: an ID without its unit. */
-function shortName(id: string): string {
-  return id.replace(/(?:Ms|S|Mib|Qps|Percent|Db)$/, '');
-}
+/** Older matrices name a metric by its ID without the unit: `engine` for engineMib. */
+const UNIT = /(?:Ms|S|Mib|Qps|Percent|Db)$/;
 
 /** Metrics by every name that people may write; for other harnesses, their own names too. */
 export function metricNames(ofHarnesses: readonly MetricId[] = []): ReadonlyMap<string, GatedMetricId> {
   const own = [...METRIC_IDS, ...JUDGED_ONLY_IDS];
   return new Map<string, GatedMetricId>(
-    [...ofHarnesses, ...own].flatMap((id) => [shortName(id), id, wordOf(id)].map((name) => [name, id] as const)),
+    [...ofHarnesses, ...own].flatMap((id) => [id.replace(UNIT, ''), id, wordOf(id)].map((name) => [name, id] as const)),
   );
 }
 

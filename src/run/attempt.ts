@@ -207,7 +207,8 @@ async function manifestAfter(
   const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
   const [watched] = await Promise.all([
     watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE)),
-    scrubFolder(folder, env, attempt.harness === null ? isLog : undefined),
+    // Exports of trtexec never contain its environment.
+    scrubFolder(folder, env, attempt.harness === null ? (name) => /std(?:out|err)\.log$/.test(name) : undefined),
   ]);
   const { limit } = result;
   const tensorrtLibrary = processFacts?.libraryVersion ?? null;
@@ -233,11 +234,6 @@ async function manifestAfter(
     ...(await attempt.inspect?.()),
     ...readReplayReport(folder),
   };
-}
-
-/** Exports of trtexec never contain its environment. */
-function isLog(name: string): boolean {
-  return name.endsWith('stdout.log') || name.endsWith('stderr.log');
 }
 
 /** Moves the folder of an ended process to its place and stores the run. Idempotent after a kill in between. */

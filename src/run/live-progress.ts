@@ -117,14 +117,12 @@ export class LiveProgress {
         this.current.set(gpu, this.runText(event.run));
         return null;
       case 'runKept':
-        this.built.add(event.run.buildRef);
+      case 'runSkipped':
+        if (event.kind === 'runKept') this.built.add(event.run.buildRef);
         this.finish(event.run, null);
         return null;
       case 'note':
         return `note: ${printable(event.text)}`;
-      case 'runSkipped':
-        this.finish(event.run, null);
-        return null;
       case 'runDone': {
         const { record, run } = event;
         this.finish(run, record.wallS ?? 0);

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { experimentSchema } from '../judge/experiment.ts';
 import { latencySearchSchema } from '../judge/latency-search.ts';
 import { moreRunsSchema } from '../judge/adaptive-repeats.ts';
+import { orNull } from '../process/process-identity.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/requests.ts';
 import { gateSettingsSchema, plannedPairsSchema } from '../records/gated-metric.ts';
@@ -59,10 +60,5 @@ export function namedShapesIn(plans: readonly (string | null)[]): Map<string, Na
 }
 
 export function readStoredPlan(text: string | null): StoredPlan | null {
-  if (text === null) return null;
-  try {
-    return storedPlanSchema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
+  return text === null ? null : orNull(() => storedPlanSchema.parse(JSON.parse(text)));
 }

@@ -16,7 +16,6 @@ import { findFlag } from '../../trtexec/flags/flag-table.ts';
 import { type MatrixCell, statedFlags, type TwoSidedCells, withNeighborCells } from '../../matrix/matrix.ts';
 import { onnxOf } from '../../matrix/models/models.ts';
 import type { Placed } from '../../matrix/yaml/yaml-source.ts';
-import type { Conversion } from '../../records/conversion.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
@@ -199,9 +198,11 @@ function fileProblem(path: string): string | null {
 function filesOf(cell: MatrixCell): Placed<string>[] {
   const { plugins, source, timingCache } = cell.build;
   const placed = source.kind === 'engine' ? source.engine : onnxOf(source);
+  // The arrays in it are checked when a Python is there, before it is used.
+  const data = source.kind === 'converted' ? source.options.value.calibration?.data : undefined;
   return [
     ...(placed === null ? [] : [placed]),
-    ...(source.kind === 'converted' ? calibrationOf(source.options) : []),
+    ...(source.kind === 'converted' && data !== undefined ? [{ value: data, at: source.options.at }] : []),
     ...(timingCache.kind === 'file' ? [timingCache.file] : []),
     ...plugins.static,
     ...plugins.dynamic,
@@ -209,11 +210,6 @@ function filesOf(cell: MatrixCell): Placed<string>[] {
       findFlag(flag)?.isPath === true && flag !== '--tempdir' ? value.map((path) => ({ value: path, at })) : [],
     ),
   ];
-}
-
-/** The arrays in it are checked when a Python is there, before it is used. */
-function calibrationOf({ at, value: { calibration } }: Placed<Conversion>): Placed<string>[] {
-  return calibration?.data === undefined ? [] : [{ value: calibration.data, at }];
 }
 
 export function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {

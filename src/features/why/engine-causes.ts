@@ -53,9 +53,7 @@ function listChange(
   return gone.length + come.length === 0 ? [] : [`${what}: ${textOf(gone)} → ${textOf(come)}`];
 }
 
-function quotedList(texts: readonly string[]): string {
-  return texts.map((text) => `"${text}"`).join(', ') || 'none';
-}
+const quotedList = (texts: readonly string[]) => texts.map((text) => `"${text}"`).join(', ') || 'none';
 
 /** Whether two engines are the same file; null if unknown. */
 export function sameEngine(a: ExplainedRun['engine'], b: ExplainedRun['engine']): boolean | null {

@@ -110,10 +110,6 @@ export function product(axes: Axes): Point[] {
   return points;
 }
 
-export function productSize(axes: Axes): number {
-  return [...axes.values()].reduce((size, values) => size * values.length, 1);
-}
-
 const MAX_VALUES = 1000;
 const RANGE = /^(\d+)\.\.(\d+)(?:([*+])(\d+))?$/;
 

@@ -5,16 +5,7 @@ import { printable } from '../../text/printable.ts';
 import type { MatrixModel } from '../models/models.ts';
 import { AXIS_NAMES, type MatrixFile, type ShapeSet } from '../schema/schema.ts';
 import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
-import {
-  type Axes,
-  defaultAxes,
-  isDimensionAxis,
-  type Point,
-  product,
-  productSize,
-  readAxes,
-  type ShapedPoint,
-} from './axes.ts';
+import { type Axes, defaultAxes, isDimensionAxis, type Point, product, readAxes, type ShapedPoint } from './axes.ts';
 import { actsInRun, flagProblem } from './flags.ts';
 import { fillTemplate, symbolsOf } from './shapes.ts';
 
@@ -55,7 +46,8 @@ export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list:
     );
     return { model, blocks: [base, ...more].map((axes) => relevantAxes(model, axes)) };
   });
-  const size = all.flatMap(({ blocks }) => blocks).reduce((sum, axes) => sum + productSize(axes), 0);
+  const products = all.flatMap(({ blocks }) => blocks.map((axes) => [...axes.values()].map(({ length }) => length)));
+  const size = products.reduce((sum, lengths) => sum + lengths.reduce((cells, length) => cells * length, 1), 0);
   if (size > MAX_CELLS) list.add(['axes'], `${size} cells: the limit is ${MAX_CELLS}`);
   return all.map(({ model, blocks }) => ({
     model,

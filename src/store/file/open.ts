@@ -1,4 +1,4 @@
-import { existsSync, statSync, closeSync, fsyncSync, openSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -10,7 +10,7 @@ import { fullDisk } from '../../process/disk-space.ts';
 import { orNull } from '../../process/process-identity.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
 import { closedOnError, copyInto, mayWriteStore, openToRead, privateCopy, readFrom } from './open-to-read.ts';
-import { StoreFile, isAccessProblem, pauseMs, sqliteRefusal } from './store-file.ts';
+import { StoreFile, sqliteRefusal } from './store-file.ts';
 import * as schema from '../schema.ts';
 
 export type StoreDatabase = BetterSQLite3Database<typeof schema> & { readonly $client: Database.Database };
@@ -120,10 +120,6 @@ export function immediately<Result>(db: StoreDatabase, work: () => Result): Resu
   return db.transaction(work, { behavior: 'immediate' });
 }
 
-export function makeReadOnly({ $client }: StoreDatabase): void {
-  $client.pragma('query_only = ON');
-}
-
 /** Tries again while another process creates the same store, because SQLite ignores its busy timeout here. */
 function useWal(client: Database.Database): void {
   for (let waitedMs = 0; ; waitedMs += BETWEEN_TRIES_MS) {
@@ -132,7 +128,8 @@ function useWal(client: Database.Database): void {
       return;
     } catch (error) {
       if (!errorCode(error).startsWith('SQLITE_BUSY') || waitedMs >= BUSY_TIMEOUT_MS) throw error;
-      pauseMs(BETWEEN_TRIES_MS);
+      // Blocks the thread, because SQLite is used synchronously.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BETWEEN_TRIES_MS);
     }
   }
 }
@@ -175,22 +172,9 @@ export function withStoreErrors<Result>(path: string, work: () => Result): Resul
     if (refusal === null) throw error;
     const full = fullDisk(dirname(path));
     if (full !== null) throw new DiskFullError(`${path}: ${full}: make room first`, { cause: error });
-    const Refusal = isAccessProblem(error) && existsSync(dirname(path)) ? StoreAccessError : StoreError;
+    // The disk or its permissions are the reason, rather than the content of the file.
+    const isAccess = /^SQLITE_(?:CANTOPEN|READONLY|PERM|IOERR|FULL)/.test(errorCode(error));
+    const Refusal = isAccess && existsSync(dirname(path)) ? StoreAccessError : StoreError;
     throw new Refusal(`${path} ${refusal}`, { cause: error });
   }
-}
-
-/**
- * Writes a consistent copy of a store to a new file without a WAL, syncs it to the disk and checks it.
- * @returns `quickCheck`: `ok`, or SQLite's first error
- */
-export function backupStore({ $client }: StoreDatabase, target: string) {
-  copyInto($client, target);
-  const file = openSync(target, 'r+');
-  fsyncSync(file);
-  closeSync(file);
-  return readFrom(target, (copy) => ({
-    quickCheck: String(copy.pragma('quick_check(1)', { simple: true })),
-    runs: Number(copy.prepare('SELECT count(*) FROM runs').pluck().get()),
-  }));
 }

@@ -39,11 +39,6 @@ export class StoreFile {
   }
 }
 
-/** Blocks the thread, because SQLite is used synchronously. */
-export function pauseMs(durationMs: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
-}
-
 function inodeOf(path: string): string | null {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev}:${found.ino}`;
@@ -69,17 +64,6 @@ export function sqliteRefusal(error: unknown): string | null {
   const { message } = error.cause instanceof Error ? error.cause : error;
   const base = code.split('_').slice(0, 2).join('_');
   return PROBLEMS[base] ?? `cannot be used: SQLite says ${code}: ${message}`;
-}
-
-/** True if the disk or its permissions are the reason, rather than the content of the file. */
-export function isAccessProblem(error: unknown): boolean {
-  return /^SQLITE_(?:CANTOPEN|READONLY|PERM|IOERR|FULL)/.test(errorCode(error));
-}
-
-/** Like `sqliteRefusal`, in one line, for an error while the store was open. */
-export function sqliteProblem(error: unknown): string | null {
-  const refusal = sqliteRefusal(error);
-  return refusal === null ? null : `the store ${refusal}`;
 }
 
 function sqliteCode(error: unknown): string | null {

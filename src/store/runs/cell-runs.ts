@@ -6,7 +6,7 @@ import type { CellRun } from '../../records/run.ts';
 import { isAmong, ofSweep } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runValues as valuesOfRuns } from './run-values.ts';
-import { failedAmong, outcomeFrom } from './runs.ts';
+import { failedWhere, outcomeFrom } from './runs.ts';
 import { runs, runValues } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { flagsOf, hintsOf } from './run-details.ts';
@@ -33,7 +33,7 @@ function cellRuns(
   const rows = valuesOfRuns(db, METRIC_IDS).where(which).orderBy(runs.startedAt, runs.repeat, runs.runId).all();
   const [flags, ofHarness] = [flagsOf(db, which), harnessValues(db, which)];
   const failing = rows.flatMap(({ outcome, runId }) => (outcome === 'unfit' || outcome === 'failed' ? runId : []));
-  const outcomes = new Map(failedAmong(db, failing).map(({ runId, outcome }) => [runId, outcome]));
+  const outcomes = new Map(failedWhere(db, isAmong(runs.runId, failing)).map(({ runId, outcome }) => [runId, outcome]));
   return rows.flatMap(({ cellKey, inFlight, outcome: kind, reason, values: stored, ...run }): CellRun[] => {
     if (cellKey === null) return [];
     const values = byMetric((id) => stored[id] ?? null);

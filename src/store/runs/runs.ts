@@ -75,11 +75,7 @@ export function failedRunsOfCell(db: StoreDatabase, sweepIds: readonly SweepId[]
   return sweepIds.flatMap((sweepId) => bySweep.get(sweepId) ?? []);
 }
 
-export function failedAmong(db: StoreDatabase, runIds: readonly RunId[]): FailedRun[] {
-  return failedWhere(db, isAmong(runs.runId, runIds));
-}
-
-function failedWhere(db: StoreDatabase, which: SQL | undefined) {
+export function failedWhere(db: StoreDatabase, which: SQL | undefined) {
   const { runId, sweepId, cellKey, role, startedAt, outcome, reason } = runs;
   const first = { stream: runEvidence.stream, line: runEvidence.line, text: runEvidence.text };
   return db

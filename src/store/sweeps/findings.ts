@@ -35,16 +35,6 @@ export function findingsReportedIn(db: StoreDatabase, sweepIds: readonly SweepId
   return select(db, isAmong(findings.reportedSweepId, sweepIds));
 }
 
-/**
- * Findings that refer to a sweep as their first or last bad one, as the last good one, or as the one that reported
- * them.
- */
-export function findingsNaming(db: StoreDatabase, sweepId: SweepId): Finding[] {
-  const { firstBadSweepId, lastBadSweepId, lastGoodSweepId, reportedSweepId } = findings;
-  const named = [firstBadSweepId, lastBadSweepId, lastGoodSweepId, reportedSweepId];
-  return select(db, or(...named.map((column) => eq(column, sweepId))));
-}
-
 /** All columns except the one that only `notNotified` and `markNotified` use. */
 const { notifiedAt: _, ...findingColumns } = getTableColumns(findings);
 

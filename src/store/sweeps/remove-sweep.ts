@@ -1,4 +1,4 @@
-import { and, eq, notInArray, sql } from 'drizzle-orm';
+import { and, eq, notInArray, or, sql } from 'drizzle-orm';
 
 import type { Finding } from '../../records/finding.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -8,7 +8,7 @@ import { immediately, type StoreDatabase } from '../file/open.ts';
 import { findings, judgedSweeps } from '../annotations-schema.ts';
 import { cells, runs, sweepCells, sweeps } from '../schema.ts';
 import { seriesAround, sweepsById } from './find-sweeps.ts';
-import { acknowledgementsOf, findingsNaming, findingsOf, findingsReportedIn, saveFinding } from './findings.ts';
+import { acknowledgementsOf, findingsOf, findingsReportedIn, saveFinding } from './findings.ts';
 
 /** The removal of a sweep: the deleted rows, and the changes of others. */
 export type Removal = ReturnType<typeof removalOf>;
@@ -65,7 +65,9 @@ export function removalOf(db: StoreDatabase, sweep: Sweep) {
 
 /** The sweeps of other series whose judgments used this one, and the later ones of those series. */
 function judgedElsewhere(db: StoreDatabase, sweep: Sweep, own: ReadonlySet<SweepId>): Sweep[] {
-  const reporting = findingsNaming(db, sweep.sweepId).map(({ reportedSweepId }) => reportedSweepId);
+  const { firstBadSweepId, lastBadSweepId, lastGoodSweepId, reportedSweepId } = findings;
+  const naming = [firstBadSweepId, lastBadSweepId, lastGoodSweepId, reportedSweepId];
+  const reporting = textsIn(db, reportedSweepId, or(...naming.map((column) => eq(column, sweep.sweepId))));
   const others = reporting.filter((id) => !own.has(id));
   const first = sweepsById(db, others);
   const all = first.flatMap((one) => [one, ...seriesAround(db, one).after]);

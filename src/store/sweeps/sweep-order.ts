@@ -24,11 +24,9 @@ export const newestRunFirst: SQL = sql.raw(
   `coalesce("runs"."started_at", ${sweepTimeSql('sweeps')}) desc, ${NEWEST_FIRST}, "runs"."repeat" desc, "runs"."run_id" desc`,
 );
 
-function placeSql(sweep: string): string {
-  return `${sweepTimeSql(sweep)}, coalesce(${importedAtSql(sweep)}, ''), "${sweep}"."sweep_id"`;
-}
-
 export function notAfter(sweepId: SweepId): SQL {
-  const [here, there] = ['sweeps', 'other'].map((name) => sql.raw(placeSql(name)));
+  const [here, there] = ['sweeps', 'other'].map((name) =>
+    sql.raw(`${sweepTimeSql(name)}, coalesce(${importedAtSql(name)}, ''), "${name}"."sweep_id"`),
+  );
   return sql`(${here}) <= (select ${there} from sweeps as other where other.sweep_id = ${sweepId})`;
 }

@@ -6,6 +6,7 @@ import { EngineCache } from '../../../engines/engine-cache.ts';
 import { BenchError, IncompleteError, InterruptedError, MatrixError, UsageError } from '../../../errors.ts';
 import { type ExitCode, EXIT_CODES, ProgramError } from '../../../errors.ts';
 import { type ModelsNeeded, type PrepareOptions, type Prepared, prepare } from '../../plan/index.ts';
+import { orNull } from '../../../process/process-identity.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { isInside } from '../../../files/layout.ts';
 import { runCommand } from '../../../run/run-command.ts';
@@ -252,15 +253,7 @@ export function worktreesOf(folder: string): string {
 
 /** The path relative to the top folder of the checkout; null outside of it. */
 export function pathInside(repository: string, path: string): string | null {
-  const real = realPath(path);
+  // Resolves symbolic links of the folders; the file need not exist.
+  const real = orNull(() => join(realpathSync(dirname(path)), relative(dirname(path), path))) ?? path;
   return isInside(repository, real) ? relative(repository, real) : null;
-}
-
-/** Resolves symbolic links of the folders; the file need not exist. */
-function realPath(path: string): string {
-  try {
-    return join(realpathSync(dirname(path)), relative(dirname(path), path));
-  } catch {
-    return path;
-  }
 }
