@@ -61,15 +61,7 @@ export const confirmBudget = parser(
 /** `90s`, `30m`, `1.5h`: in seconds. */
 export const duration = parser(readDurationS, 'must be a time such as 90s, 30m or 2h.');
 
-const HOUR_S = 3600;
-const DAY_S = 24 * HOUR_S;
-
-const AGE_UNITS = new Map([
-  ['h', HOUR_S],
-  ['d', DAY_S],
-  ['w', 7 * DAY_S],
-  ['y', 365 * DAY_S],
-]);
+const AGE_UNITS = new Map(Object.entries({ h: 3600, d: 86_400, w: 7 * 86_400, y: 365 * 86_400 }));
 
 /** `36h`, `90d`, `12w`, `1y`: in seconds. */
 export const age = parser(

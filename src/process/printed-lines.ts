@@ -9,7 +9,7 @@ import { orNull } from './process-identity.ts';
  */
 export class PrintedLines {
   private readonly child: ChildProcess;
-  private lines: string[] = [];
+  private readonly lines: string[] = [];
   private rest = '';
   private isOver = false;
 
@@ -43,9 +43,7 @@ export class PrintedLines {
 
   /** Complete lines since the last call, except empty ones. */
   take(): readonly string[] {
-    const taken = this.lines;
-    this.lines = [];
-    return taken;
+    return this.lines.splice(0);
   }
 
   hasEnded(): boolean {

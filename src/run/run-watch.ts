@@ -67,7 +67,11 @@ export class RunWatch {
 
   private async startSampling(): Promise<void> {
     const { env, gpuUuid, signal } = this.machine;
-    this.processes = sampleProcesses(gpuUuid, env);
+    // Prints the memory of each process on the GPU. A loop of `--query-compute-apps` prints nothing while there is no
+    // process, so that it would not end after bench is killed.
+    const args = ['pmon', '-s', 'm', '-o', 'DT', '-d', String(INTERVAL_S)];
+    const ofGpu = gpuUuid === null ? [] : ['-i', gpuUuid];
+    this.processes = new PrintedLines('nvidia-smi', [...args, ...ofGpu], { ...env, TZ: 'UTC0' });
     const start = await startSampler(gpuUuid, env, signal);
     if (start.kind === 'sampling') {
       this.sampler = start.lines;
@@ -152,15 +156,6 @@ const NOT_A_FIELD = /Field "([^"]+)" is not a valid field/;
 /** Not shorter, because each sample causes work on the GPU during timing. */
 const INTERVAL_S = 1;
 const FIRST_LINE_MS = 10_000;
-
-/**
- * Starts nvidia-smi to print the memory of each process on the GPU. Times are UTC. A loop of `--query-compute-apps`
- * prints nothing while there is no process, so that it would not end after bench is killed.
- */
-function sampleProcesses(gpuUuid: string | null, env: EnvironmentVariables): PrintedLines {
-  const args = ['pmon', '-s', 'm', '-o', 'DT', '-d', String(INTERVAL_S)];
-  return new PrintedLines('nvidia-smi', gpuUuid === null ? args : [...args, '-i', gpuUuid], { ...env, TZ: 'UTC0' });
-}
 
 /**
  * Starts nvidia-smi and waits for its first line, so that its start disturbs no run. Times are UTC. A field unknown to

@@ -183,7 +183,8 @@ async function sideAt(context: Context, ref: string): Promise<Side> {
 
 async function sweepOrRevision(context: Context, ref: string): Promise<Side | null> {
   const { branch, db, io, like } = context;
-  const sweep = sweepOfIdOrName(db, ref) ?? sweepInEnvironment(db, ref, like, branch ?? null);
+  const named = sweepsNamed(db, ref)[0] ?? onlyOne(ref, findSweepsByPrefix(db, ref), 'sweeps');
+  const sweep = named ?? sweepInEnvironment(db, ref, like, branch ?? null);
   if (sweep !== null) return { ref, sweeps: [sweep], note: null };
   const commit = (await resolveRevision(io.cwd, ref)) ?? storedCommit(db, ref);
   if (commit === null) return null;
@@ -243,12 +244,6 @@ function baselineSide({ db }: Context, ref: string): Side {
   const sweeps = sweepsById(db, [baselineSweep(db, ref.slice('baseline:'.length)) ?? '']);
   if (sweeps.length > 0) return { ref, sweeps, note: null };
   throw new UsageError(`${printable(ref)}: baseline not found; see \`bench ls baselines\``);
-}
-
-function sweepOfIdOrName(db: StoreDatabase, ref: string): Sweep | null {
-  const [named] = sweepsNamed(db, ref);
-  if (named !== undefined) return named;
-  return onlyOne(ref, findSweepsByPrefix(db, ref), 'sweeps');
 }
 
 /** A measured commit that git does not know, as in a shallow clone or next to a copied store. */

@@ -8,11 +8,10 @@ import { type EngineConditions, overheadOf, type ProfiledEngine } from '../../la
 import { groupLayers, precisionIslands, summarizeLayers, unalignedLayers } from '../../layers/summarize-layers.ts';
 import { engineEfficiency } from '../../layers/work/efficiency.ts';
 import { isPath } from '../../selection/by-name.ts';
-import { resolvePoint, resolvePoints, profiledPoint, runByPrefix } from '../../selection/cell-points.ts';
+import { resolvePoint, resolvePoints, profiledPath, profiledPoint, runByPrefix } from '../../selection/cell-points.ts';
 import { efficiencyReader, namedModel, UNNAMED_MODEL } from '../../selection/engine-efficiency.ts';
 import { statedCircumstances, storedCircumstances } from '../../selection/engine-efficiency.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
-import { profiledPath } from '../../selection/runs-of-paths.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { layerRun } from '../../store/runs/layer-runs.ts';
 import { sweepEnvironments } from '../../store/sweeps/environments.ts';
