@@ -1,6 +1,6 @@
 import { cellsWithoutEngine, failedBuilds, sweepFailures } from '../../engines/engine-state.ts';
 import { FLAG_OF_BOUND } from '../../judge/bound.ts';
-import { type Switch, summarizeCells, switchGains, type SwitchedCell } from '../../judge/summarize-cells.ts';
+import { type Switch, summarizeCells, switchGains } from '../../judge/summarize-cells.ts';
 import { batchOf, cellLabel } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { buildRefsOf, type Plan } from '../../records/plan.ts';
@@ -275,10 +275,6 @@ function onePerKind<Item>(items: readonly Item[], kindOf: (item: Item) => string
   return [...Map.groupBy(items, kindOf).values()].flatMap((same) => same.slice(0, 1).map((first) => ({ first, same })));
 }
 
-interface GainRow extends SwitchedCell {
-  readonly throughputFrom: 'counted' | 'medianLatency';
-}
-
 const SWITCH_WORDS = {
   cudaGraph: 'a CUDA graph gains',
   dataTransfers: 'transfers:',
@@ -287,8 +283,8 @@ const SWITCH_WORDS = {
 } as const satisfies Readonly<Record<Switch, string>>;
 
 /** Lines about the gain of CUDA graphs or the cost of transfers, for cells measured both ways. */
-function switchGainLines(cells: readonly GainRow[], by: Switch, { columns, style }: Look): string[] {
-  const isCounted = ({ throughputFrom }: GainRow): boolean => throughputFrom === 'counted';
+function switchGainLines(cells: readonly CellRow[], by: Switch, { columns, style }: Look): string[] {
+  const isCounted = ({ throughputFrom }: CellRow): boolean => throughputFrom === 'counted';
   const gains = switchGains(cells.filter(isCounted), by);
   const [most] = gains?.pairs ?? [];
   if (gains === null || most === undefined) return [];

@@ -99,7 +99,10 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
     return { neighbor: { buildRef, args: args.filter((arg) => !arg.startsWith('--export')) } };
   };
   const ofRepeats = Map.groupBy(engines, ({ entry }) => entry.repeats ?? options.repeats);
-  const timed = [...ofRepeats].flatMap(([repeats, same]) => inRounds(same, repeats, options.seed, pairOf));
+  // Measured consecutively: both sides of an experiment with the same build.
+  const timed = [...ofRepeats].flatMap(([repeats, same]) =>
+    inRounds(same, repeats, options.seed, ({ entry, number }) => entry.side && `${number} ${entry.side.pair}`),
+  );
   const withLayers = options.profile ? engines.filter(({ entry }) => hasLayers(entry)) : [];
   const profiled = shuffled(withLayers, seededRandom(options.seed)).map((item) => ({ item, repeat: 1 }));
   const runOf =
@@ -190,11 +193,6 @@ function withoutEffect(cells: readonly MatrixCell[], { version }: Dialect, build
     ...(isNothingBuilt && areStated ? ['options of builds have no effect: no engine is built'] : []),
     ...[...new Map(cells.flatMap(statedFlags)).keys()].flatMap((flag) => outdatedText(flag, version) ?? []),
   ];
-}
-
-/** Items measured consecutively: both sides of an experiment with the same build. */
-function pairOf({ entry, number }: { readonly entry: MatrixCell; readonly number: number }): string | null {
-  return entry.side === undefined ? null : `${number} ${entry.side.pair}`;
 }
 
 export function plannedVariant({ cell, build }: Pick<MatrixCell, 'build' | 'cell'>): PlannedVariant | null {

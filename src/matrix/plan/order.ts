@@ -29,7 +29,7 @@ export function inRounds<Item>(
   items: readonly Item[],
   repeats: number,
   seed: number,
-  pairOf: (item: Item) => string | null = () => null,
+  pairOf: (item: Item) => string | null | undefined = () => null,
 ): { readonly item: Item; readonly repeat: number }[] {
   const random = seededRandom(seed);
   const turns = seededRandom(seed + 1);

@@ -42,7 +42,8 @@ export function openToRead(path: string, mayWrite = mayWriteStore): Database.Dat
   try {
     if (existsSync(`${path}-shm`)) return checked(new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS }));
   } catch (error) {
-    if (!needsWriting(error)) throw error;
+    // SQLite must create a file to read the store, or must recover after a killed process.
+    if (!/^SQLITE_(?:CANTOPEN$|READONLY)/.test(errorCode(error))) throw error;
   }
   return privateCopy((copy) => copyFiles(path, copy));
 }
@@ -79,12 +80,6 @@ export function closedOnError<Result>(client: Database.Database, use: () => Resu
     client.close();
     throw error;
   }
-}
-
-/** Whether SQLite must create a file to read the store, or must recover after a killed process. */
-function needsWriting(error: unknown): boolean {
-  const code = errorCode(error);
-  return code === 'SQLITE_CANTOPEN' || code.startsWith('SQLITE_READONLY');
 }
 
 /**

@@ -5,7 +5,7 @@ import { makeOwnFolder } from '../../../files/folders.ts';
 import type { Io } from '../../../cli/io.ts';
 import { UsageError } from '../../../errors.ts';
 import { planOfCells } from '../../../matrix/plan/assign-gpus.ts';
-import { type SweepId, isId } from '../../../records/scalars.ts';
+import { isId } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { lockSweep, sweepLockHolder } from '../../../run/planned-sweep.ts';
 import type { OpenStore, StoreDatabase } from '../../../store/file/open.ts';
@@ -20,14 +20,8 @@ import { type SideName, type SidePlan, type TurnSide, ownEnginesOf, worktreesOf 
 
 export type MeasureOptions = Partial<CompareOptions> & { readonly matrix: string };
 
-interface PairIds {
-  readonly pairId: string;
-  readonly base: SweepId;
-  readonly head: SweepId;
-}
-
 /** The two sweeps of one measurement of two sides. */
-export interface Pair extends PairIds {
+export interface Pair extends ReturnType<typeof pairIds> {
   /** Null for a side that was not begun. */
   readonly stored: Readonly<Record<SideName, Sweep | null>>;
 }
@@ -37,22 +31,17 @@ export interface Pair extends PairIds {
  * @param again true to always begin a new one
  */
 export function findPair(db: StoreDatabase, request: unknown, again: boolean): Pair {
-  let newest = pairOf(db, request, 1);
-  for (let number = 2; newest.stored.base !== null; number += 1) {
-    const next = pairOf(db, request, number);
-    if (next.stored.base === null) return again ? next : newest;
-    newest = next;
+  let newest: Pair | null = null;
+  for (let number = 1; ; number += 1) {
+    const ids = pairIds(request, number);
+    const pair = { ...ids, stored: { base: findSweep(db, ids.base), head: findSweep(db, ids.head) } };
+    if (pair.stored.base === null) return again ? pair : (newest ?? pair);
+    newest = pair;
   }
-  return newest;
-}
-
-function pairOf(db: StoreDatabase, request: unknown, number: number): Pair {
-  const ids = pairIds(request, number);
-  return { ...ids, stored: { base: findSweep(db, ids.base), head: findSweep(db, ids.head) } };
 }
 
 /** @param number number of the measurement of this request, from 1 */
-export function pairIds(request: unknown, number: number): PairIds {
+export function pairIds(request: unknown, number: number) {
   const pairId = hashOf({ request, number });
   return { pairId, base: hashOf({ pairId, side: 'base' }), head: hashOf({ pairId, side: 'head' }) };
 }
