@@ -13,7 +13,7 @@ import { otherProcessSchema } from '../records/telemetry.ts';
 import { timeLimitSchema } from '../records/time-limit.ts';
 import { withoutSecretEnv, withoutSecrets } from '../text/redact.ts';
 import { isRecord } from '../text/unknown-values.ts';
-import { type ProcessFacts, requestedSchema } from '../trtexec/run-facts.ts';
+import { requestedSchema } from '../trtexec/run-facts.ts';
 import { conversionFailureSchema, variantRecord } from '../records/conversion.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
@@ -174,9 +174,4 @@ export function parseRunManifest(text: string): { readonly manifest: RunManifest
   ).safeParse(parsed);
   const [issue] = error?.issues ?? [];
   return { manifest: data, problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` };
-}
-
-export function processFacts(manifest: RunManifest): ProcessFacts {
-  const { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded } = manifest;
-  return { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded };
 }

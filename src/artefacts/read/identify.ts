@@ -9,13 +9,14 @@ import { formatTensorrtVersion } from '../../text/version.ts';
 import { cellOfRun, modelOfLog } from '../../trtexec/cell-of-run.ts';
 import { timedUnderProfiler } from '../../trtexec/fitness/facts.ts';
 import type { ReadRun } from './read-run.ts';
-import { processFacts, type RunManifest } from '../run-manifest.ts';
+import type { RunManifest } from '../run-manifest.ts';
 
 type Identity = Pick<RunRecord, 'artefactFolder' | 'repeat' | 'runId' | 'sweepId'>;
 
 export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
   const { path: _path, index: _index, contentId: _contentId, sources: _sources, manifest, ...measured } = read;
   const { argv, build, buildId, engineKey, engineSha256, env, wallS } = manifest;
+  const { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded } = manifest;
   const stated = { argv, build, buildId, engineKey, engineSha256, env, wallS };
   const role = roleOf(read);
   return {
@@ -27,7 +28,7 @@ export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
     provenance: manifest.provenance ?? 'imported',
     environment: environmentOf(read),
     startedAt: startOf(read),
-    process: processFacts(manifest),
+    process: { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded },
     tries: triesOf(read),
   };
 }

@@ -1,3 +1,4 @@
+import { faulty } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import type { HarnessResult } from '../../records/harness.ts';
 import { type MetricId, isCustomMetric, metricOf } from '../../records/metric.ts';
@@ -27,10 +28,6 @@ export async function readHarness(files: RunFiles, { cell, harness, lone: standa
   const lacking = `this version of bench has no driver ${harness.driver}: where it is a plug-in, import with --as ./FILE.js`;
   const result = driver === null ? faulty(lacking) : withItsMetric(driver.read(harness.settings, { text }), metric);
   return { result, lastError: lastLineOf(texts.get('stderr.log') ?? '') };
-}
-
-function faulty(problem: string): HarnessResult {
-  return { kind: 'faulty', problem };
 }
 
 /** A reading without the metric that its cell is judged by is not a measurement. */

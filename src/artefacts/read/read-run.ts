@@ -18,7 +18,7 @@ import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
 import type { FitnessLimits, RequestedOptions, RunExports } from '../../trtexec/run-facts.ts';
 import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, USUAL_NAMES } from '../../trtexec/run-facts.ts';
 import { type RunFiles, runFilesIn } from '../run-files.ts';
-import { emptyManifest, parseRunManifest, processFacts, type RunManifest } from '../run-manifest.ts';
+import { emptyManifest, parseRunManifest, type RunManifest } from '../run-manifest.ts';
 import { exportsOfLog, readExports, readStandaloneLayers } from './read-exports.ts';
 import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
 import { isTelemetryName, readTelemetry, telemetryNextTo } from './read-telemetry.ts';
@@ -111,7 +111,7 @@ function harnessRun(reading: LogReading, { result, lastError }: DrivenFiles): Re
   const harness = result.kind === 'read' ? result.reading : null;
   const facts = { log, derived: derive(log, null), times: null, telemetry, machine: defined(manifest.environment) };
   const flags = [...marked(manifest), ...findHarnessFlags(facts, harness)];
-  const outcome = judgeHarness(result, processFacts(manifest), lastError, flags);
+  const outcome = judgeHarness(result, manifest, lastError, flags);
   return built(reading, { harness, flags, outcome }, manifest.lone?.kind === 'report' ? manifest.lone.index : 0);
 }
 
@@ -228,10 +228,10 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
   const found = isCold ? findHarnessFlags(facts, null) : findFlags(facts);
   const flags = log.measurement === null ? found : [...marked(manifest), ...found];
   const limits = { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits };
-  const [process, requested] = [processFacts(manifest), requestedBy(manifest)];
+  const requested = requestedBy(manifest);
   const outcome: Outcome =
     conversionFailure === null
-      ? judgeRun({ run: log, process, exports, requested, limits, flags, role: manifest.role })
+      ? judgeRun({ run: log, process: manifest, exports, requested, limits, flags, role: manifest.role })
       : { kind: 'failed', ...conversionFailure };
   const omittedMib = Math.ceil(log.omittedBytes / (1 << 20));
   const omitted = `the log was too long: at least ${omittedMib} MiB of its middle were left out`;
