@@ -91,8 +91,7 @@ export function parseGpuSamples(text: string): GpuSamples[] {
 const COLUMNS = Object.entries(SAMPLE_COLUMNS);
 
 function textIn(row: Row, names: readonly string[]): string | null {
-  const name = names.find((candidate) => textOrNull(row.get(candidate)) !== null);
-  return name === undefined ? null : textOrNull(row.get(name));
+  return names.map((name) => textOrNull(row.get(name))).find((text) => text !== null) ?? null;
 }
 
 /** Names of columns that dmon does not have. */
@@ -104,12 +103,8 @@ const OF_QUERY: ReadonlySet<string> = new Set(
 
 /** The column names of a query, without units such as that of `clocks.current.sm [MHz]`; null for another line. */
 function queryHeader(line: string): string[] | null {
-  const names = line.split(',').map((field) =>
-    field
-      .replace(/\[[^\]]*\]\s*$/, '')
-      .trim()
-      .toLowerCase(),
-  );
+  const fields = line.toLowerCase().split(',');
+  const names = fields.map((field) => field.replace(/\[[^\]]*\]\s*$/, '').trim());
   return names.some((name) => OF_QUERY.has(name) || isReasonField(name)) ? names : null;
 }
 
