@@ -12,8 +12,7 @@ import { parseJson, parseTensorrtJson } from './json-repair.ts';
  * @throws ExportFormatError for any other file
  */
 export function parseLayerInfo(text: string): EngineLayer[] {
-  const parsed = parseTensorrtJson(text);
-  const entries = layerEntries(parsed);
+  const entries = layerEntries(parseTensorrtJson(text));
   if (entries === null) {
     throw new ExportFormatError('no "Layers" array: not a file of --exportLayerInfo');
   }
@@ -34,9 +33,7 @@ function isLayer(entry: unknown): boolean {
 }
 
 function engineLayer(entry: unknown, index: number): EngineLayer {
-  if (typeof entry === 'string') {
-    return { index, name: entry, type: null, tactic: null, inputs: [], outputs: [], origins: [] };
-  }
+  if (typeof entry === 'string') return engineLayer({ Name: entry }, index);
   if (!isRecord(entry)) throw new ExportFormatError(`layer ${index} is neither name nor object`);
   return {
     index,

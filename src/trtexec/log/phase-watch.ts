@@ -81,6 +81,5 @@ export class PhaseWatch {
 
 function lastLineOf(text: string): string | null {
   const lines = text.slice(-MAX_LINE_CHARACTERS).split('\n');
-  const line = lines.findLast((each) => each.replace(/^\[[^\]]*\] \[\w\]/, '').trim() !== '');
-  return line === undefined ? null : line.trim();
+  return lines.findLast((each) => each.replace(/^\[[^\]]*\] \[\w\]/, '').trim() !== '')?.trim() ?? null;
 }
