@@ -33,7 +33,7 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   const flags = [
     ...precisionFlags(entry, dialect, mistakes),
     ...shapeFlags(build, dialect, entry, mistakes),
-    ...spellFlags(buildFlags(entry, dialect), dialect, mistakes),
+    ...spellFlags(withNeeded(build.flags, entry, dialect, activationResize(entry, dialect)), dialect, mistakes),
     ...pluginFlags(entry, dialect, 'build', mistakes),
   ];
   const args = [
@@ -107,14 +107,6 @@ function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[]): strin
 
 type Entry = readonly [flag: string, Placed<readonly string[]>];
 
-/** The flags of a build, with those that the axes of the cell also need in this version. */
-function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
-  const { build, method } = entry;
-  const streaming = weightStreaming(method.flags, dialect);
-  const more = [...versionCompatible(entry, dialect), ...streaming, ...activationResize(entry, dialect)];
-  return { ...build.flags, ...Object.fromEntries(more) };
-}
-
 /** The flags for a run of the engine, with those that the axes of the cell also need in this version. */
 function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Flags {
   const { method } = entry;
@@ -124,9 +116,13 @@ function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Fla
       'weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag';
     mistakes.push({ at: budget.at, problem });
   }
-  const streaming = weightStreaming(method.flags, dialect);
-  const more = [...versionCompatible(entry, dialect), ...streaming, ...refit(entry, dialect, mistakes)];
-  return { ...method.flags, ...Object.fromEntries(more) };
+  return withNeeded(method.flags, entry, dialect, refit(entry, dialect, mistakes));
+}
+
+/** The flags of a build or a run, with those that the axes of the cell also need in this version. */
+function withNeeded(stated: Flags, entry: MatrixCell, dialect: Dialect, more: readonly Entry[]): Flags {
+  const streaming = weightStreaming(entry.method.flags, dialect);
+  return { ...stated, ...Object.fromEntries([...versionCompatible(entry, dialect), ...streaming, ...more]) };
 }
 
 /**
