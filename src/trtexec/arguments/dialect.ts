@@ -70,7 +70,9 @@ export class Dialect {
     const flag = `--${precision}`;
     if (this.has(flag)) return [flag];
     if (!this.is11) return { problem: this.lacks(flag) };
-    const instead = precision === 'best' ? 'a named precision' : instead11(precision);
+    const tool = precision === 'fp16' || precision === 'bf16' ? 'autocast' : 'modelopt';
+    const onnx = `an ONNX file that is ${precision} already (precisions: {${precision}: {onnx: FILE}})`;
+    const instead = precision === 'best' ? 'a named precision' : `precisions: {${precision}: ${tool}}, or ${onnx}`;
     return { problem: `TensorRT 11 removed ${flag}: the precision is in the ONNX file now; use ${instead}` };
   }
 
@@ -132,9 +134,4 @@ export class Dialect {
 
 function shortName({ major, minor }: TensorrtVersion): string {
   return `${major}.${minor}`;
-}
-
-function instead11(precision: Precision): string {
-  const tool = precision === 'fp16' || precision === 'bf16' ? 'autocast' : 'modelopt';
-  return `precisions: {${precision}: ${tool}}, or an ONNX file that is ${precision} already (precisions: {${precision}: {onnx: FILE}})`;
 }
