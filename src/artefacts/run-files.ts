@@ -26,16 +26,16 @@ type Read = (path: string) => AsyncIterable<Buffer>;
 function filesIn(folder: string, files: ReadonlyMap<string, string>, read: Read) {
   let tooLarge: TooLargeError | null = null;
   const real = (name: string): string => files.get(name) ?? name;
-  const noted = (error: unknown): unknown => {
+  const rethrow = (error: unknown): never => {
     if (error instanceof TooLargeError) tooLarge ??= error;
-    return error;
+    throw error;
   };
   /** @throws as `readChunks` does */
   async function* chunks(name: string): AsyncGenerator<Buffer> {
     try {
       yield* read(join(folder, real(name)));
     } catch (error) {
-      throw noted(error);
+      rethrow(error);
     }
   }
   return {
@@ -45,10 +45,7 @@ function filesIn(folder: string, files: ReadonlyMap<string, string>, read: Read)
     real,
     chunks,
     /** @throws TooLargeError as `wholeOf` does */
-    whole: (name: string): Promise<Buffer> =>
-      wholeOf(chunks(name), join(folder, real(name))).catch((error: unknown) => {
-        throw noted(error);
-      }),
+    whole: (name: string): Promise<Buffer> => wholeOf(chunks(name), join(folder, real(name))).catch(rethrow),
     tooLarge: () => tooLarge,
   };
 }
