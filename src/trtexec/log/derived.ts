@@ -140,11 +140,8 @@ function cut(values: Float64Array) {
 }
 
 /** From the timing trace; otherwise from throughput and wall time, which agree to a small fraction of a query. */
-export function queryCount(run: TrtexecRun): number | null {
-  if (run.queries !== null) return run.queries;
-  const { measurement } = run;
-  if (measurement === null) return null;
-  return Math.round(measurement.throughputQps * measurement.hostWalltimeS);
+export function queryCount({ measurement, queries }: TrtexecRun): number | null {
+  return queries ?? (measurement && Math.round(measurement.throughputQps * measurement.hostWalltimeS));
 }
 
 function coefficientOfVariancePercent(times: QueryTimes | null): number | null {
