@@ -80,7 +80,10 @@ export function quantileSorted(sorted: readonly number[] | Float64Array, p: numb
  * @param percent in [0, 100]
  */
 export function trtexecPercentile(sorted: readonly number[], percent: number): number {
-  const share = Math.fround(1 - Math.fround(percent / 100));
-  const excluded = Math.trunc(Math.fround(share * sorted.length));
-  return sorted[Math.max(0, sorted.length - 1 - excluded)] ?? Number.NaN;
+  return sorted[Math.max(0, sorted.length - 1 - timesAbove(sorted.length, percent))] ?? Number.NaN;
+}
+
+/** Number of the times that its percentile leaves out; 0 if the percentile is their maximum. */
+export function timesAbove(times: number, percent: number): number {
+  return Math.trunc(Math.fround(Math.fround(1 - Math.fround(percent / 100)) * times));
 }

@@ -1,4 +1,5 @@
 import { type PartialStatistics, TIMED_METRICS, type TimedMetric } from '../records/harness.ts';
+import { timesAbove } from '../statistics/order-statistics.ts';
 import { type Look, dotted, truncate } from './look.ts';
 import { count, formatNumber, formatShare, overlapNote, streamMs } from './numbers.ts';
 import { type Column, renderTable, numberColumn } from './table.ts';
@@ -10,9 +11,6 @@ const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
   gpuComputeMs: 'GPU compute',
   d2hMs: 'D2H',
 };
-
-/** The p99 of at most this many queries is their maximum, because trtexec does not interpolate. */
-const P99_IS_MAXIMUM = 100;
 
 interface ShownStatistics {
   readonly throughputQps: number | null;
@@ -35,7 +33,7 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   });
   const printed = new Set(rows.flatMap((row) => Object.keys(row.statistics.percentiles)));
   const percentiles = [...printed].toSorted((a, b) => Number(a) - Number(b));
-  const isMaximum = queries !== null && queries <= P99_IS_MAXIMUM;
+  const isMaximum = (percent: string) => queries !== null && timesAbove(queries, Number(percent)) === 0;
   type Row = (typeof rows)[number];
   const columns: Column<Row>[] = [
     { header: '', text: ({ metric }) => `  ${METRIC_NAMES[metric]}` },
@@ -45,7 +43,7 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
     numberColumn('max', (row) => ms(row.statistics.max), 1),
     ...percentiles.map((percent, index) =>
       numberColumn<Row>(
-        `p${percent}${percent === '99' && isMaximum ? ' = max' : ''}`,
+        `p${percent}${isMaximum(percent) ? ' = max' : ''}`,
         (row) => ms(row.statistics.percentiles[percent] ?? null),
         3 + percentiles.length - index,
       ),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import { binsFor, binsOver, countIn } from '../../src/statistics/histogram.ts';
 import { mannWhitneyP, rejectedByBenjaminiHochberg } from '../../src/statistics/p-values.ts';
-import { at, median, quantileSorted } from '../../src/statistics/order-statistics.ts';
+import { at, median, quantileSorted, timesAbove } from '../../src/statistics/order-statistics.ts';
 import { erfc, incompleteBeta, logGamma, tQuantile, twoSidedP } from '../../src/statistics/special-functions.ts';
 
 // Numbers from scipy 1.17.1; the call stands above each block.
@@ -154,4 +154,15 @@ test('a place outside of an array is an error, and no zero', () => {
   const values = Float64Array.of(3, 0, Number.NaN);
   expect([0, 1, 2].map((place) => at(values, place))).toEqual([3, 0, Number.NaN]);
   for (const place of [-1, 3, 0.5]) expect(() => at(values, place)).toThrow(`no number at ${place} of 3`);
+});
+
+test("trtexec's p90, p95, p99 and p99.9 leave out no time of few queries: they are the maximum", () => {
+  const above = [9, 10, 73, 100, 1000].map((queries) => [90, 95, 99, 99.9].map((one) => timesAbove(queries, one)));
+  expect(above).toEqual([
+    [0, 0, 0, 0],
+    [1, 0, 0, 0],
+    [7, 3, 0, 0],
+    [10, 5, 0, 0],
+    [100, 50, 9, 0],
+  ]);
 });
