@@ -152,7 +152,7 @@ function rowKey(part: ChangedLayers): string {
 function namesOf(layers: readonly LayerFacts[], isPattern: boolean): string[] {
   const names = layers.flatMap((layer) => {
     const known = knownNodes(layer);
-    return known.length > 0 ? known : [isPattern ? layer.stableName : layer.name];
+    return known.length > 0 ? known : [layer.stableName];
   });
   return [...new Set(isPattern ? names.map(withoutNumbers) : names)].toSorted();
 }

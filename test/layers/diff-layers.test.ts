@@ -184,5 +184,7 @@ describe('what a row says of its layers', () => {
     const added = { ...cast, kind: 'compute' as const, name, stableName: name, origins: [name] };
     const diff = diffLayers([unnamed, ...others], [added, ...others]);
     expect(diff.parts.filter(({ change }) => change === 'new' || change === 'gone')).toEqual([]);
+    const slower = diffLayers([unnamed], [{ ...unnamed, averageMs: 0.5 }]);
+    expect(changeRows(slower).rows.map(({ label }) => label)).toEqual(['__myl_Cas']);
   });
 });
