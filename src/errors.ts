@@ -72,7 +72,7 @@ export interface Mistake {
   readonly problem: string;
 }
 
-const MOST_MISTAKES = 10;
+const MOST_MISTAKES = 100;
 
 export function formatMistake({ at, problem }: Mistake): string {
   return `${at.file}:${at.line}:${at.column}: ${problem}`;

@@ -161,10 +161,10 @@ test.each([
   if (code !== 0) expect(out).toBe('');
 });
 
-test('ten lines of mistakes, then their number; known keys are listed once', async () => {
+test('all mistakes of form are named at once; known keys are listed once', async () => {
   const { code, err } = await typed(['plan', 'keys.yaml']);
   const lines = err.trimEnd().split('\n');
-  expect([code, lines.length, lines.at(-1)]).toEqual([2, 11, 'bench: and 4 more']);
+  expect([code, lines.length, lines.filter((line) => /keys.yaml:\d+:\d+: /.test(line)).length]).toEqual([2, 14, 14]);
   expect(lines.filter((line) => line.includes('known: '))).toEqual([expect.stringContaining('keys.yaml:2:1: ')]);
 });
 

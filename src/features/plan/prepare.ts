@@ -33,6 +33,7 @@ import type { Io } from '../../cli/io.ts';
 import { loadModule } from '../../cli/load-module.ts';
 import { chooseProgram, noTrtexec, type ProgramOptions } from '../../cli/program.ts';
 import { onnxInputs, readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
+import { NoModelError } from '../../tools/onnx/wire-reader.ts';
 import { onnxProblem, readingProblem } from '../../selection/find-runs.ts';
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
 import { readReport } from '../../tools/nvidia-smi/nvidia-smi.ts';
@@ -280,8 +281,9 @@ async function checkModels(cells: readonly MatrixCell[], io: Io) {
         lacking.push({ at, problem: `${printable(path)}: weights in ${printable(location)}: ${problem}` });
       }
     } catch (error) {
-      const problem = `${printable(path)}: ${onnxProblem(error)}; its inputs are not checked`;
-      notes.push(formatMistake({ at, problem }));
+      const problem = `${printable(path)}: ${onnxProblem(error)}`;
+      if (error instanceof NoModelError) lacking.push({ at, problem });
+      else notes.push(formatMistake({ at, problem: `${problem}; its inputs are not checked` }));
     }
   }
   notes.push(...modelNotes(cells, models), ...(await fp8Notes(cells, io)));

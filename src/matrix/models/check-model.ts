@@ -12,6 +12,7 @@ import {
   shapeFits,
   shapeText,
 } from '../../tools/onnx/facts.ts';
+import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { onnxOf } from './models.ts';
 
@@ -42,7 +43,7 @@ function shapeMistakes({ cell, shapesAt: at }: MatrixCell, { inputs }: OnnxFacts
       const name = names.find((candidate) => isMeant(candidate, input));
       if (name !== undefined) return misfit(input, cell.shapes[name] ?? [], 'here');
       const example = printable(`${input.name}: ${shapeText(input.shape)}`);
-      return isDynamic(input)
+      return isDynamic(input) && unknown.length === 0
         ? [`model "${cell.model}": an input has dynamic dimensions and no shape here: add ${example}`]
         : [];
     }),
@@ -71,7 +72,8 @@ function misfit(input: OnnxTensorInfo, sizes: readonly number[], where: string):
   const { name, shape } = input;
   if (shape === null || mayBeShapeTensor(input) || shapeFits(shape, sizes)) return [];
   const place = shape.findIndex((dimension, at) => fixedSize(dimension) !== null && dimension !== sizes[at]);
-  const what = shape.length === sizes.length ? `${sizes[place]} in dimension ${place}` : `${sizes.length} dimensions`;
+  const what =
+    shape.length === sizes.length ? `${sizes[place]} in dimension ${place}` : count(sizes.length, 'dimension');
   return [printable(`input "${name}" has ${what} ${where}, and is ${shapeText(shape)} in the model`)];
 }
 

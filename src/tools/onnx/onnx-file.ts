@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 
 import type { OnnxFacts, OnnxOpCount, OnnxTensorInfo } from './facts.ts';
 import { GraphReader } from './graph.ts';
-import { type ByteSource, Message, OnnxFormatError, WireReader } from './wire-reader.ts';
+import { type ByteSource, Message, NoModelError, OnnxFormatError, WireReader } from './wire-reader.ts';
 
 /**
  * Facts about an ONNX file. Skips weights, and only checks that external data files exist. Any model takes milliseconds
@@ -71,9 +71,9 @@ const STANDARD_DOMAINS = new Set(['', 'ai.onnx.ml', 'ai.onnx.preview', 'ai.onnx.
  * @throws OnnxFormatError if it is not an ONNX model
  */
 export function readModel(source: ByteSource) {
-  if (source.size === 0) throw new OnnxFormatError('the file is empty');
+  if (source.size === 0) throw new NoModelError('the file is empty');
   if (new TextDecoder().decode(source.read(0, LFS_POINTER.length)) === LFS_POINTER) {
-    throw new OnnxFormatError('a Git LFS pointer, not the model itself: run git lfs pull');
+    throw new NoModelError('a Git LFS pointer, not the model itself: run git lfs pull');
   }
   const file = new Message(new WireReader(source), { start: 0, end: source.size });
   const reader = new GraphReader();

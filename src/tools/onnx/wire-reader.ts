@@ -9,6 +9,9 @@ export interface ByteSource {
 
 export class OnnxFormatError extends Error {}
 
+/** A file that certainly is no model. */
+export class NoModelError extends OnnxFormatError {}
+
 /** Content of a field: a number, or where its bytes are in the file, which are read on demand. */
 type Field = number | Span;
 
