@@ -82,7 +82,7 @@ function inOneSweep(db: StoreDatabase, base: CellPoint, head: CellPoint): { base
 const SEARCHED_SWEEPS = 100;
 
 /** The newest sweep of one cell, or the cell in the named sweeps. */
-export async function resolvePoint(db: StoreDatabase, name: string, ref: string | null, io: Io): Promise<CellPoint> {
+async function resolvePoint(db: StoreDatabase, name: string, ref: string | null, io: Io): Promise<CellPoint> {
   const cells = allCells(db);
   const named = namedCells(db, cells, [name]);
   return pointOf(ref === null ? newestOf(db, named, name) : await placeOf(db, named, ref, io), name, cells);
@@ -146,6 +146,13 @@ export function profiledPoint(db: StoreDatabase, { cell, isOfCells, sweeps, runI
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const own = runId === null ? null : profiledRun(db, runId, ref);
   return own ?? profiledCell(db, cell, ids, ref) ?? (isOfCells ? profiledCell(db, cell, null, ref) : null);
+}
+
+/** The point of a cell, with the layers of its newest profile or of the one at `at`. */
+export async function profiledAt(db: StoreDatabase, name: string, at: string | undefined, io: Io) {
+  const point = await resolvePoint(db, name, at ?? null, io);
+  const newest = at === undefined ? profiledCell(db, point.cell, null, name) : null;
+  return { point, engine: newest ?? profiledPoint(db, point) };
 }
 
 export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {

@@ -6,7 +6,7 @@ import type { CellKey, RunId, SweepId } from '../records/scalars.ts';
 import { loadedEngines } from '../store/builds/builds.ts';
 import { findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '../store/runs/layer-runs.ts';
+import { layerRunsOfCell, layerRunsOfEngine, layerRunsOfFiles } from '../store/runs/layer-runs.ts';
 import { findBuilds } from '../store/sweeps/environments.ts';
 import { count } from '../terminal/numbers.ts';
 import { printable, shortList } from '../text/printable.ts';
@@ -25,12 +25,14 @@ export function layerSources(
   const buildOfCell = new Map(runs.map(({ cellKey, buildId }) => [cellKey, buildId]));
   const builds = [...new Set(runs.flatMap(({ buildId }) => buildId ?? []))];
   const ofBuild = Map.groupBy(layerRunsOfEngine(db, builds), ({ buildId }) => buildId ?? '');
+  const ofFiles = layerRunsOfFiles(db, sweepIds);
   const sources = cells.flatMap((cell) => {
     const buildId = buildOfCell.get(cell.key);
     if (buildId === undefined) return [];
-    const ofEngine = buildId === null ? layerRunsOfCell(db, cell.key, sweepIds) : (ofBuild.get(buildId) ?? []);
+    const ofFile = () => [...layerRunsOfCell(db, cell.key, sweepIds), ...(ofFiles.get(cell.key) ?? [])];
+    const ofEngine = buildId === null ? ofFile() : (ofBuild.get(buildId) ?? []);
     const own = ofEngine.find((run) => run.cellKey === cell.key && run.iterations !== null);
-    const run = own ?? ofEngine[0] ?? layerRunsOfModel(db, cell.model, cell.precision, sweepIds)[0];
+    const run = own ?? ofEngine[0];
     return run === undefined ? [] : [{ cell, runId: run.runId, isOwn: own !== undefined }];
   });
   return Map.groupBy(sources, ({ runId }) => runId);
@@ -43,7 +45,7 @@ export function layersOfRun(db: StoreDatabase, runId: RunId): LayerFacts[] | nul
 
 /**
  * Actual precisions of the engines of some cells, by cell key. Shares of time need a profile of the cell itself. Shares
- * of layers come from the build, or from another cell of the same network. Omits cells whose layers are unknown.
+ * of layers come from the build, or from another cell of the same engine. Omits cells whose layers are unknown.
  */
 export function realPrecisions(
   db: StoreDatabase,

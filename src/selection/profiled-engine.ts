@@ -4,7 +4,7 @@ import { median } from '../statistics/order-statistics.ts';
 import { joinLayers, type ProfiledEngine } from '../layers/profiled-engine.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
-import { layerRun, layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '../store/runs/layer-runs.ts';
+import { layerRun, layerRunsOfCell, layerRunsOfEngine, layerRunsOfFiles } from '../store/runs/layer-runs.ts';
 import type { LayerRun } from '../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { enginesOf } from '../store/runs/runs.ts';
@@ -25,24 +25,20 @@ export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): Profi
 }
 
 /**
- * Layers of a cell's engine in some sweeps: from its own profile, else from another profile of the same engine, else of
- * the same network in another cell of these sweeps.
+ * Layers of a cell's engine in some sweeps: from its own profile, else from another profile of the same engine.
  * @param sweepIds null for the newest profile in any sweep
  */
 export function profiledCell(db: StoreDatabase, cell: KeyedCell, sweepIds: readonly SweepId[] | null, ref: string) {
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
   if (own !== undefined) return profiledFrom(db, own, ref);
   if (sweepIds === null) return null;
-  const ofEngine = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key), true);
-  const [similar] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
-  // Runs with times come first.
-  const [same] = (similar?.iterations ?? null) === null || ofEngine[0]?.iterations !== null ? ofEngine : [];
-  const run = same ?? similar;
+  const [ofBuild] = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key), true);
+  const run = ofBuild ?? layerRunsOfFiles(db, sweepIds).get(cell.key)?.[0];
   if (run === undefined) return null;
   const label = labelOf(cellOfRun(db, run)) ?? 'another cell';
-  const ofBuild = 'no profile there: these are the layers of the build that saved its engine file, without times';
+  const untimed = 'no profile there: these are the layers of the build that saved its engine file, without times';
   const ofOther = `no profile of this cell there: this one is of ${label}, in sweep ${run.sweepId.slice(0, 8)}`;
-  return profiledFrom(db, run, ref, same?.iterations === null ? ofBuild : ofOther);
+  return profiledFrom(db, run, ref, run.iterations === null ? untimed : ofOther);
 }
 
 function cellOfRun(db: StoreDatabase, { cellKey }: LayerRun): KeyedCell | undefined {

@@ -6,9 +6,8 @@ import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import { profiledPath, resolvePoint } from '../../selection/cell-points.ts';
+import { profiledAt, profiledPath } from '../../selection/cell-points.ts';
 import { isPath } from '../../selection/by-name.ts';
-import { profiledCell } from '../../selection/profiled-engine.ts';
 import { attachmentsOfCell } from '../../store/runs/show-run.ts';
 import { type Look, wrapLines } from '../../terminal/look.ts';
 import { count, formatBytes, formatMs, formatShare } from '../../terminal/numbers.ts';
@@ -49,13 +48,12 @@ async function requestedCapture(name: string | undefined, file: string | null, o
     return { file, label: engine?.cellLabel ?? name, engine };
   }
   return withStore(options, io, async ({ db, path }) => {
-    const { cell, sweeps } = await resolvePoint(db, name, options.at ?? null, io);
+    const { point, engine } = await profiledAt(db, name, options.at, io);
+    const { cell, sweeps } = point;
     const ids = options.at === undefined ? null : sweeps.map(({ sweepId }) => sweepId);
     const [newest] = file === null ? attachmentsOfCell(db, cell.key, 'nsysExport', ids) : [];
     const attached = newest === undefined ? file : attachedPathOf(artefactsFolderOf(path), newest);
-    if (attached !== null) {
-      return { file: attached, label: cellLabel(cell), engine: profiledCell(db, cell, ids, options.at ?? name) };
-    }
+    if (attached !== null) return { file: attached, label: cellLabel(cell), engine };
     throw new UsageError(
       `${printable(name)} has no capture: \`bench profile ${cell.key.slice(0, 8)} --nsys\` takes one; --kernels FILE.sqlite reads another export`,
     );

@@ -8,10 +8,10 @@ import { type EngineConditions, overheadOf, type ProfiledEngine } from '../../la
 import { groupLayers, precisionIslands, summarizeLayers, unalignedLayers } from '../../layers/summarize-layers.ts';
 import { engineEfficiency } from '../../layers/work/efficiency.ts';
 import { isPath } from '../../selection/by-name.ts';
-import { resolvePoint, resolvePoints, profiledPath, profiledPoint, runByPrefix } from '../../selection/cell-points.ts';
+import { profiledAt, resolvePoints, profiledPath, profiledPoint, runByPrefix } from '../../selection/cell-points.ts';
 import { efficiencyReader, namedModel, UNNAMED_MODEL } from '../../selection/engine-efficiency.ts';
 import { statedCircumstances, storedCircumstances } from '../../selection/engine-efficiency.ts';
-import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
+import { profiledRun } from '../../selection/profiled-engine.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { layerRun } from '../../store/runs/layer-runs.ts';
 import { sweepEnvironments } from '../../store/sweeps/environments.ts';
@@ -48,11 +48,9 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
     ? null
     : await withStore(options, io, async ({ db }) => {
         const runId = runByPrefix(db, name);
-        const point = runId === null ? await resolvePoint(db, name, options.at ?? null, io) : null;
-        const ofRun = runId === null ? null : profiledRun(db, runId, name);
-        const own = point && options.at === undefined ? profiledCell(db, point.cell, null, name) : ofRun;
-        const engine = required(own ?? (point && profiledPoint(db, point)), name);
-        return { found: engine, known: await storedCircumstances(db, engine, point?.cell ?? null, model) };
+        const ofCell = runId === null ? await profiledAt(db, name, options.at, io) : null;
+        const engine = required(runId === null ? (ofCell?.engine ?? null) : profiledRun(db, runId, name), name);
+        return { found: engine, known: await storedCircumstances(db, engine, ofCell?.point.cell ?? null, model) };
       });
   const found = stored?.found ?? required(await profiledPath(name, io, options.runs), name);
   const known = stored?.known ?? statedCircumstances(found, model);
@@ -88,6 +86,8 @@ async function showDiff(name: string | undefined, refs: readonly [string, string
         return withMachineNote(db, profiledPoint(db, base), profiledPoint(db, head));
       });
   const [base, head] = [required(sides[0] ?? null, refs[0]), required(sides[1] ?? null, refs[1])];
+  const one = `both sides are the layers of run ${base.runId.slice(0, 8)}`;
+  ensure(base.runId !== head.runId, `${one}: name two, or profile the other side (bench run --profile)`);
   const facts = [layerFactsOf(base.layers), layerFactsOf(head.layers)] as const;
   const diff = diffLayers(...facts);
   const output = layersDiffOutput(base, withGraphNote(head, base), diff);

@@ -5,7 +5,7 @@ import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import type { MetricValues } from '../../records/metric.ts';
 import type { CellKey, Immutable, RunId, SweepId } from '../../records/scalars.ts';
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
-import { importedBuilds, statedArguments } from '../builds/builds.ts';
+import { importedBuilds, loadedEngines, statedArguments } from '../builds/builds.ts';
 import { isAmong, isAmongOrAny, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, cells, invocations, layerProfiles, runs, sweeps, timeStatistics } from '../schema.ts';
@@ -68,15 +68,15 @@ export function layerRunsOfEngine(db: StoreDatabase, engines: readonly string[],
   return select(db, pairs ? isEngine : and(isEngine, ofSweep));
 }
 
-/** Profiles of the same network in other cells of the sweeps: with another batch, or without a CUDA graph. */
-export function layerRunsOfModel(
-  db: StoreDatabase,
-  model: string,
-  precision: (typeof cells.$inferSelect)['precision'],
-  sweepIds: readonly SweepId[],
-): LayerRun[] {
-  const isOfModel = and(eq(cells.model, model), eq(cells.precision, precision));
-  return select(db, and(ofSweep, isOfModel, isAmong(runs.sweepId, sweepIds)));
+/** Profiles of imported engines by cell: of all runs that loaded the same file in the same sweep. */
+export function layerRunsOfFiles(db: StoreDatabase, sweepIds: readonly SweepId[]): Map<CellKey, LayerRun[]> {
+  const byFile = Map.groupBy(loadedEngines(db, sweepIds), ({ path, sweepId }) => `${sweepId} ${path}`);
+  const found = [...byFile.values()].flatMap((loaded) => {
+    const ids = loaded.map(({ runId }) => runId);
+    const ofFile = select(db, isAmong(runs.runId, ids));
+    return loaded.map(({ cellKey }) => [cellKey, ofFile] as const);
+  });
+  return new Map(found);
 }
 
 export function layerRun(db: StoreDatabase, runId: RunId): LayerRun | null {

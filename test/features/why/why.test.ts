@@ -71,6 +71,12 @@ test('the profile of another cell shows nothing of this one: possible, and of wh
   const { stdout } = await bench(['compare', 'normal', 'opt32', '--db', db]);
   expect(stdout).toContain('options changed');
   expect(stdout).not.toContain('(shown');
+  const oneRun = await bench(['layers', '--diff', 'batch=1', 'batch=8', '--db', db]);
+  expect(oneRun.stderr).toMatch(/^bench: both sides are the layers of run [0-9a-f]{8}: /);
+  // The layers of another engine show nothing at all.
+  const other = join(temporaryFolder(), 'bench.sqlite');
+  await bench(['import', join(PAIRS, 'normal'), ...runs('opt32'), '--db', other]);
+  expect((await bench(['layers', 'batch=1', '--db', other])).stderr).toContain('no layer times are stored');
 });
 
 describe('stored sweeps', () => {
