@@ -95,8 +95,10 @@ export function ratesOf(cells: readonly KeyedCell[], runs: readonly CellRun[]): 
   return new Map(cells.map((cell) => [cell.key, (batchOf(cell.shapes) ?? 1) * qpsOf(cell)]));
 }
 
-/** The bottleneck of a cell in a sweep, with the remedies there. */
+/** The bottleneck of a cell in a sweep, with the remedies there, and advice that names the cell. */
 export function remediedBound(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell | null, bound: CellBound | null) {
-  if (cell === null || !IS_OF_LAUNCHES.test(bound?.advice ?? '')) return bound;
-  return remediesIn(db, sweepId, cellRunsOf(db, [sweepId]))(cell, bound);
+  if (cell === null || bound === null) return bound;
+  const isOfLaunches = IS_OF_LAUNCHES.test(bound.advice);
+  const remedied = isOfLaunches ? remediesIn(db, sweepId, cellRunsOf(db, [sweepId]))(cell, bound) : bound;
+  return remedied && { ...remedied, advice: remedied.advice.replace('bench layers', `$& ${cell.key.slice(0, 8)}`) };
 }
