@@ -111,7 +111,8 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
   const { columns, style } = look;
   const shown = notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn));
   if (!dryRun) {
-    const again = cell === null ? '' : `; see it again with \`bench layers ${cell.slice(0, 8)} --kernels\``;
+    const again = `; see it again with \`bench layers ${cell?.slice(0, 8) ?? ''} --kernels\``;
+    const isWhole = runId !== null && files.every(({ attached }) => attached);
     return [
       ...(kernels === null
         ? []
@@ -120,7 +121,7 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
       ...files.map(
         ({ path, bytes, attached }) => `${printable(path)} (${formatBytes(bytes)})${attached ? '' : ', not attached'}`,
       ),
-      ...(runId === null ? [] : [style.dim(`attached to run ${runId.slice(0, 8)}${again}`)]),
+      ...(isWhole ? [style.dim(`attached to run ${runId.slice(0, 8)}${again}`)] : []),
     ];
   }
   const title = label === null ? 'capture of a command' : `capture of ${label}, TensorRT ${tensorrt}`;

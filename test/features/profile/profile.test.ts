@@ -121,6 +121,8 @@ describe('bench profile CELL --nsys', () => {
     expect(notes).toEqual([expect.stringMatching(/more than --max-size 8 B: it is not attached; fewer/)]);
     expect(files).toEqual([{ path: join(folder, 'large.nsys-rep'), bytes: expect.any(Number), attached: false }]);
     expect(attachedIn(folder)).toHaveLength(count);
+    const ofExport = await start(['profile', 'batch=1', '--nsys', '--output', 'half', '--max-size', '1KiB']);
+    expect(ofExport.stdout).toMatch(/half\.nsys-rep \(.* B\)\n\S*half\.sqlite \(.*\), not attached\n$/);
   });
 
   test('what nsys says when it fails is told, with exit code 4', async () => {
