@@ -22,9 +22,9 @@ export class EnginePool {
   private readonly builds: ReadonlyMap<string, PlannedBuild>;
   private readonly variants: Variants;
   private readonly states = new Map<string, Promise<EngineState>>();
-  private readonly onFailure: () => void;
+  private readonly onFailure: (outcome: Outcome) => void;
 
-  constructor(context: SweepContext, onFailure: () => void) {
+  constructor(context: SweepContext, onFailure: (outcome: Outcome) => void) {
     this.builds = new Map(context.plan.builds.map((build) => [build.buildRef, build]));
     this.variants = variantsOf(context);
     this.onFailure = onFailure;
@@ -64,7 +64,7 @@ export class EnginePool {
       if (build.enginePath !== null) return refusedEngine(context, build, 'engineInvalid', text);
     }
     const provided = await provideEngine(context, build, this.variants);
-    if (state === undefined && provided.kind === 'failed') this.onFailure();
+    if (state === undefined && provided.kind === 'failed') this.onFailure(provided.outcome);
     return provided;
   }
 

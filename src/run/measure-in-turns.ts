@@ -6,7 +6,7 @@ import type { CachedEngine } from '../engines/engine-cache.ts';
 import { type LoadableEngine, loadableEngine } from '../engines/engine-state.ts';
 import { EnginePool } from '../engines/provide-engine.ts';
 import { pairOf } from '../judge/gate/judge-pairs.ts';
-import { outcomeReason } from '../records/outcome.ts';
+import { type Outcome, outcomeReason } from '../records/outcome.ts';
 import { type PlannedRun, buildRefsOf } from '../records/plan.ts';
 import type { RunRecord } from '../records/run.ts';
 import type { CellKey } from '../records/scalars.ts';
@@ -79,9 +79,8 @@ class Turns {
     this.queues = workers.map(() => []);
     this.placeOf = (cellKey) => places.get(gpuOfCell[cellKey]) ?? 0;
     this.signal = AbortSignal.any([this.first.signal, this.failure.signal]);
-    this.engines = new Map(
-      sides.map((side) => [side, new EnginePool(this.worker(side, 0), () => (this.counts.failed += 1))]),
-    );
+    const pool = (side: Side) => new EnginePool(this.worker(side, 0), (outcome) => this.count(outcome));
+    this.engines = new Map(sides.map((side) => [side, pool(side)]));
   }
 
   async measure(round: readonly Turn[]): Promise<void> {
@@ -208,10 +207,13 @@ class Turns {
     };
   }
 
+  private count({ kind }: Outcome): void {
+    if (kind !== 'built') this.counts[kind] += 1;
+  }
+
   private async counted({ cellKey }: PlannedRun, record: Promise<RunRecord>): Promise<RunRecord> {
     const stored = await record;
-    const { kind } = stored.outcome;
-    if (kind !== 'built') this.counts[kind] += 1;
+    this.count(stored.outcome);
     this.unfit ??= this.first.unfitRounds?.take(cellKey, stored) ?? null;
     // Runs in progress are still stored.
     if (this.unfit !== null) for (const queue of this.queues) queue.length = 0;

@@ -169,6 +169,10 @@ describe('a plugin that is missing', { timeout: 180_000 }, () => {
   });
 });
 
+test('a build that guessed a shape is unfit, as bench show counts it', async () => {
+  expect((await sweep([{ when: '--saveEngine', does: 'guesses' }])).stdout).toMatch(/ engine, 1 unfit, 1 skipped\n/);
+}, 60_000);
+
 test('a library that is missing: is named, with what finds it; exit 3', async () => {
   const { code, stderr } = await sweepOfFailuresShown([{ when: '=', does: 'noLibrary' }]);
   expect(stderr).toContain(

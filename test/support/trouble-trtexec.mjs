@@ -94,6 +94,10 @@ const DISTURBED = {
   /** Whether the one that waits still runs. */
   looksBeside: () => appendFileSync(join(folder, 'beside'), `${isRunning(Number(process.env.TROUBLE_BESIDE))}\n`),
   leavesDaemon: () => startChild(),
+  guesses: () =>
+    process.stderr.write(
+      '[W] Dynamic dimensions required for input: x, but no shapes were provided. Automatically overriding shape to: 1\n',
+    ),
   leavesFile() {
     writeFileSync(join(process.env.TMPDIR, 'weights'), line);
     appendFileSync(join(folder, 'temporary'), `${process.env.TMPDIR}\n`);
