@@ -51,8 +51,10 @@ export function environmentDifferences(before: Environment, after: Environment):
 export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {
   if (a === null || b === null) return [];
   const isOtherModel = a.modelSha256 !== null && b.modelSha256 !== null && a.modelSha256 !== b.modelSha256;
-  const gone = a.flags.filter((flag) => !b.flags.includes(flag)).join(' ');
-  const come = b.flags.filter((flag) => !a.flags.includes(flag)).join(' ');
+  // Follows from the precision of the cell and the version of TensorRT.
+  const only = (one: ComparedBuild, other: ComparedBuild): string =>
+    one.flags.filter((flag) => flag !== '--stronglyTyped' && !other.flags.includes(flag)).join(' ');
+  const [gone, come] = [only(a, b), only(b, a)];
   return [
     ...(isOtherModel ? ['the model changed'] : []),
     ...(gone === come ? [] : [`build: ${gone || 'no flag'} → ${come || 'no flag'}`]),

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { compareCells, type TwoSides } from '../../../src/judge/compare/compare-cells.ts';
-import { environmentDifferences, machineKey } from '../../../src/judge/compare/differences.ts';
+import { buildDifferences, environmentDifferences, machineKey } from '../../../src/judge/compare/differences.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';
 
 function cell(cellKey: string, base: readonly number[], head: readonly number[]): TwoSides {
@@ -257,6 +257,11 @@ describe('what of the machine is another', () => {
     [{ driver: '570.1', container: 'a:1' }, ['driver 580.159.04 → 570.1']],
     [{ powerLimitW: null, ecc: null, clockPolicy: null }, []],
   ])('%j', (change, expected) => expect(environmentDifferences(H200, { ...H200, ...change })).toEqual(expected));
+
+  test('a build that only TensorRT 10 calls strongly typed has the same options in 11', () => {
+    const [ten, eleven] = [['--stronglyTyped', '--fp16'], ['--best']].map((flags) => ({ modelSha256: null, flags }));
+    expect(buildDifferences(ten ?? null, eleven ?? null)).toEqual(['build: --fp16 → --best']);
+  });
 
   test('another history begins with another GPU, TensorRT major or lock, not with another driver', () => {
     const key = machineKey(H200);
