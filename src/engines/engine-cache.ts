@@ -1,15 +1,16 @@
-import { constants, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { constants, existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { sha256OfFile } from '../files/files.ts';
-import { makeOwnFolder, namesIn, readJson } from '../files/folders.ts';
+import { makeOwnFolder, namesIn, readJson, sizeOf } from '../files/folders.ts';
 import { KnownHashes } from '../files/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import { ENDINGS, engineIndex, type EngineNote, engineName, engineNoteSchema, writing } from './engine-index.ts';
 import { timingCaches } from './timing-caches.ts';
 import { Lock, type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
 import { identityOf, identitySchema, isPidRunning, isRunning, orNull } from '../process/process-identity.ts';
+import type { EngineFolder, KeptEngine } from '../records/engine.ts';
 import { isFine } from '../records/outcome.ts';
 import type { BuildId } from '../records/scalars.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
@@ -22,8 +23,8 @@ export interface CachedEngine {
 }
 
 const LOCK = '.lock';
-export const USE = '.use-';
-export const USED = '.used';
+const USE = '.use-';
+const USED = '.used';
 const BUILDING = '.building-';
 /** Extension of the timing cache of a build in progress. */
 export const TIMING = '.timing';
@@ -95,7 +96,7 @@ export class EngineCache {
   }
 
   /** The process of a mark; null when it has ended. */
-  userOf(mark: string): number | null {
+  private userOf(mark: string): number | null {
     const identity = readJson(this.file(mark), identitySchema);
     return identity !== null && isRunning(identity) ? identity.pid : null;
   }
@@ -143,11 +144,7 @@ export class EngineCache {
   }
 
   /** @returns false if an engine of this name is being built or used */
-  async unlink({
-    buildId,
-    name,
-    sha256,
-  }: Pick<CachedEngine, 'name'> & Pick<EngineNote, 'buildId' | 'sha256'>): Promise<boolean> {
+  async unlink({ buildId, name, sha256 }: Pick<KeptEngine, 'buildId' | 'name' | 'sha256'>): Promise<boolean> {
     return this.tryHold(name, async () => {
       await this.index.change(({ frozen, links, pins }) => {
         delete links[buildId];
@@ -170,6 +167,14 @@ export class EngineCache {
     await this.index.change((index) => {
       index.lastGood[storePath] = [...lastGood];
       for (const store of Object.keys(index.lastGood)) if (!existsSync(store)) delete index.lastGood[store];
+    });
+  }
+
+  /** Removes files that nothing in the current index names. */
+  async removeLoose(loose: EngineFolder['loose']): Promise<void> {
+    await this.index.change(({ links }) => {
+      const linked = new Set(Object.values(links).map(({ sha256 }) => this.pathOf(sha256)));
+      for (const { path } of loose) if (!linked.has(path)) rmSync(path, { force: true });
     });
   }
 
@@ -204,9 +209,59 @@ export class EngineCache {
     return this.file(`${sha256}.plan`);
   }
 
-  file(name: string): string {
+  private file(name: string): string {
     return join(this.folder, name);
   }
+
+  /** The content of the folder; the engines last used come first. */
+  async contents({ hashes }: { readonly hashes: boolean }): Promise<EngineFolder> {
+    const { frozen, links, pins } = await this.index.read();
+    const names = namesIn(this.folder);
+    const since = new Map(Object.values(frozen).map((each) => [each.buildId, each]));
+    const stateOf = async (engine: CachedEngine): Promise<KeptEngine['state']> => {
+      if (!existsSync(engine.path)) return 'missing';
+      if (!hashes) return sizeOf(engine.path) === engine.note.bytes ? 'unchecked' : 'changed';
+      return (await this.isWhole(engine)) ? 'asBuilt' : 'changed';
+    };
+    const engines: KeptEngine[] = [];
+    for (const note of Object.values(links)) {
+      const { engineKey: key, flags, schemaVersion: _schema, variant: _variant, ...known } = note;
+      const [name, path] = [engineName(note), this.pathOf(note.sha256)];
+      engines.push({
+        ...known,
+        flags: [...flags],
+        name,
+        key,
+        path,
+        bytes: sizeOf(path),
+        timingCacheBytes: sizeOf(this.file(`${note.sha256}.cache`)),
+        state: await stateOf({ name, path, note }),
+        lastUsedAt: statSync(this.file(name + USED), { throwIfNoEntry: false })?.mtime.toISOString() ?? null,
+        pinnedAt: pins[note.buildId] ?? null,
+        frozenSince: since.get(note.buildId)?.since ?? null,
+        usedBy: names.flatMap((entry) => (entry.startsWith(name + USE) ? (this.userOf(entry) ?? []) : [])),
+      });
+      since.delete(note.buildId);
+    }
+    const known = new Set(engines.map(({ sha256 }) => sha256));
+    const loose = names.filter((entry) => {
+      const [, stem = ''] = /^([0-9a-f]{32,64}.*?)\.(?:plan|cache(?:\.json)?|plan\.changed)$/.exec(entry) ?? [];
+      return stem !== '' && !known.has(stem);
+    });
+    const timing = names.filter((entry) => /^timing-.*\.cache$/.test(entry));
+    const bytesOf = (entry: string): number => sizeOf(this.file(entry));
+    return {
+      folder: this.folder,
+      engines: engines.toSorted((a, b) => timeOf(b) - timeOf(a) || a.name.localeCompare(b.name)),
+      loose: loose.map((entry) => ({ path: this.file(entry), bytes: bytesOf(entry) })),
+      timingCacheBytes: timing.reduce((sum, entry) => sum + bytesOf(entry), 0),
+      lost: [...since.values()].map((each) => ({ name: each.name, since: each.since })),
+    };
+  }
+}
+
+function timeOf({ lastUsedAt, builtAt }: KeptEngine): number {
+  return Date.parse(lastUsedAt ?? builtAt ?? '1970-01-01T00:00:00Z');
 }
 
 /** Links an engine from `run.json` and the log of its build, which hold all facts of its note. */

@@ -147,6 +147,19 @@ function takenFromOlder(folder: string, older: readonly string[]): Index {
   return index;
 }
 
+/** Fewer digits could be a typing mistake that removes an engine. */
+const SHORTEST_NAME = 4;
+
+/** Matches the start of a key or build ID; `KEY-2` for one of several builds. */
+export function isNamed(stated: string, { engineKey, number, buildId }: EngineIdentity): boolean {
+  const [, key = stated, wanted] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
+  if (key.length < SHORTEST_NAME) return false;
+  if (engineKey.startsWith(key)) return wanted === undefined || Number(wanted) === number;
+  return wanted === undefined && buildId.startsWith(key);
+}
+
+export type EngineIdentity = Pick<EngineNote, 'buildId' | 'engineKey' | 'number'>;
+
 /** Builds of one key and number share a name, under which they are built, used and locked. */
 export function engineName({ engineKey, number }: Pick<EngineNote, 'engineKey' | 'number'>): string {
   return number === 1 ? engineKey : `${engineKey}-${number}`;

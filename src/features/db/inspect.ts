@@ -5,14 +5,13 @@ import { dirname, join } from 'node:path';
 
 import { digestOfAttached } from '../../artefacts/attached.ts';
 import { namesIn, folderSize, sizeOf } from '../../files/folders.ts';
-import { artefactsFolderOf, enginesFolderOf, runFolderOf, sweepFolderOf, RUN_MANIFEST } from '../../files/layout.ts';
+import { artefactsFolderOf, runFolderOf, sweepFolderOf, RUN_MANIFEST } from '../../files/layout.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
 import type { CommonOptions } from '../../cli/define-command.ts';
 import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { usingStore, withStore } from '../../cli/with-store.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { engineFolderOf } from '../../engines/engine-folder.ts';
 import { StoreError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isId, type RunId, type SweepId } from '../../records/scalars.ts';
@@ -95,7 +94,7 @@ async function verifyFolder(client: VerifiedStore, path: string, isQuick: boolea
     const advice = 'if they should be there, bring the folder back; all that bench shows is in the store';
     found.push({ kind: 'noArtefacts', where: artefacts, what, advice });
   }
-  const { engines } = await engineFolderOf(new EngineCache(enginesFolderOf(path)), !isQuick);
+  const { engines } = await new EngineCache(join(dirname(path), 'engines')).contents({ hashes: !isQuick });
   const advice = 'remove it: it is never loaded, and built again when it is needed';
   for (const where of new Set(engines.flatMap(({ path: file, state }) => (state === 'changed' ? file : [])))) {
     found.push({ kind: 'engine', where, what: 'differs from the engine that was built', advice });

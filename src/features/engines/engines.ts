@@ -1,13 +1,13 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 import { enginesFolderOf } from '../../files/layout.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { writing } from '../../engines/engine-index.ts';
+import { isNamed, writing } from '../../engines/engine-index.ts';
 import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import { printable } from '../../text/printable.ts';
-import { type EngineFolder, type KeptEngine, engineFolderOf } from '../../engines/engine-folder.ts';
+import type { EngineFolder, KeptEngine } from '../../records/engine.ts';
 import { type EnginesGcOutput, engineTitle, enginesText, gcText, heldBytes, shownName } from './text.ts';
 import { unfinishedSweepsByEngine, lastGoodBuilds } from '../../store/builds/builds.ts';
 import { showRun } from '../../store/runs/show-run.ts';
@@ -34,7 +34,7 @@ function withEngines(
 ): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = new EngineCache(enginesFolderOf(store.path));
-    return work(await engineFolderOf(cache, hashes), cache, store);
+    return work(await cache.contents({ hashes }), cache, store);
   });
 }
 
@@ -116,7 +116,7 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
 }
 
 function isLost(key: string, name: string): boolean {
-  return key.length >= SHORTEST_NAME && name.startsWith(key);
+  return key.length >= 4 && name.startsWith(key);
 }
 
 async function removeOne(cache: EngineCache, engine: KeptEngine): Promise<void> {
@@ -149,10 +149,7 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
     if (!isDryRun) {
       await cache.sweepUp();
       await cache.keepFor(store.path, lastGood);
-      await cache.index.change(({ links }) => {
-        const linked = new Set(Object.values(links).map(({ sha256 }) => cache.pathOf(sha256)));
-        for (const { path } of loose) if (!linked.has(path)) rmSync(path, { force: true });
-      });
+      await cache.removeLoose(loose);
       for (const engine of removed) await removeOne(cache, engine);
     }
     const bytesBefore = loose.reduce((sum, { bytes }) => sum + bytes, heldBefore);
@@ -199,7 +196,7 @@ async function reasonsToKeep(
 /** @throws UsageError for a key that names no engine, or more than one */
 function enginesOf(found: EngineFolder, keys: readonly string[]): KeptEngine[] {
   const named = keys.flatMap((key) => {
-    const engines = found.engines.filter((engine) => isNamed(key, engine));
+    const engines = found.engines.filter((engine) => isNamed(key, { ...engine, engineKey: engine.key }));
     const [first] = engines;
     if (first === undefined) {
       throw new UsageError(`no engine ${printable(key)}: \`bench ls engines\` shows their keys`);
@@ -210,15 +207,4 @@ function enginesOf(found: EngineFolder, keys: readonly string[]): KeptEngine[] {
     return engines;
   });
   return [...new Set(named)];
-}
-
-/** Fewer digits could be a typing mistake that removes an engine. */
-const SHORTEST_NAME = 4;
-
-/** Matches the start of a key or build ID; `KEY-2` for one of several builds. */
-function isNamed(stated: string, { buildId, key, number }: KeptEngine): boolean {
-  const [, start = stated, wanted] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
-  if (start.length < SHORTEST_NAME) return false;
-  if (key.startsWith(start)) return wanted === undefined || Number(wanted) === number;
-  return wanted === undefined && buildId.startsWith(start);
 }

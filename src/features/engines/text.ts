@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { type KeptEngine, engineFolder, keptEngine } from '../../engines/engine-folder.ts';
+import { type KeptEngine, engineFolder, engineLabel, keptEngine } from '../../records/engine.ts';
 import { type OutputOf, count as countSchema, output } from '../../records/output-parts.ts';
 import { type Look, wrapWords } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
@@ -77,9 +77,8 @@ export function heldBytes({ bytes, timingCacheBytes }: KeptEngine): number {
 }
 
 /** `1a2b3c4d-2 vit fp16 #2` */
-export function engineTitle({ model, name, number, precision }: KeptEngine): string {
-  const words = [model ?? 'unknown', precision === 'unstated' ? null : precision, number === 1 ? null : `#${number}`];
-  return `${shownName(name)} ${printable(words.filter((word) => word !== null).join(' '))}`;
+export function engineTitle(engine: KeptEngine): string {
+  return `${shownName(engine.name)} ${printable(engineLabel(engine))}`;
 }
 
 function heldText({ frozenSince, pinnedAt, usedBy }: KeptEngine): string {
