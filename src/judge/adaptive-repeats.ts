@@ -12,8 +12,12 @@ import { valueRule } from './value-rule.ts';
 
 type RoundRun = Pick<CellRun, 'centres' | 'outcome' | 'repeat' | 'role' | 'values'>;
 
+export function newestRun<Run extends Pick<CellRun, 'repeat'>>(runs: readonly Run[]): Run | undefined {
+  return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
+}
+
 export function highestRepeat(runs: readonly Pick<CellRun, 'repeat'>[]): number {
-  return Math.max(0, ...runs.map(({ repeat }) => repeat));
+  return newestRun(runs)?.repeat ?? 0;
 }
 
 export function timedRunOf({ runs }: Pick<Plan, 'runs'>, cellKey: CellKey): PlannedRun | null {

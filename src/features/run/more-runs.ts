@@ -3,6 +3,7 @@ import {
   type GrowingRuns,
   highestRepeat,
   type MoreRunsWanted,
+  newestRun,
   plannedRunS,
   timeBudget,
   undecided,
@@ -51,7 +52,7 @@ export function moreRuns({ db, now, onNote, plan, recorded, sweep, wanted }: Mor
     const base = baseRuns(db, wanted);
     const cells = plan.cells.flatMap(({ cell }): GrowingRuns<CellRun>[] => {
       const head = made.get(cell.key) ?? [];
-      const isOver = head.at(-1)?.outcome.kind !== 'measured';
+      const isOver = newestRun(head)?.outcome.kind !== 'measured';
       const runs = { base: base.get(cell.key)?.filter(isMeasured) ?? [], head, rounds: highestRepeat(head) };
       return [{ cell, ...runs, capacity: recorded(cell.key), roundS: plannedRunS(plan, cell.key), isOver }];
     });

@@ -1,7 +1,7 @@
 import { enginesFolderOf } from '../../../files/layout.ts';
 import type { Io } from '../../../cli/io.ts';
 import { LiveProgress } from '../../../run/live-progress.ts';
-import { highestRepeat, plannedRunS, timeBudget, undecided } from '../../../judge/adaptive-repeats.ts';
+import { highestRepeat, newestRun, plannedRunS, timeBudget, undecided } from '../../../judge/adaptive-repeats.ts';
 import type { Enough, GrowingRuns } from '../../../judge/adaptive-repeats.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import { BUILD_ESTIMATE_S } from '../../../matrix/plan/assign-gpus.ts';
@@ -196,7 +196,7 @@ export function pairedCell(
   roundS: number,
 ): PairedCell {
   const sides = [base, head];
-  const isOver = sides.some((side) => side.at(-1)?.outcome.kind === 'failed' || !side.some(isMeasured));
+  const isOver = sides.some((side) => newestRun(side)?.outcome.kind === 'failed' || !side.some(isMeasured));
   return { cell, base, head, capacity, roundS, rounds: Math.min(...sides.map(highestRepeat)), isOver };
 }
 
