@@ -187,3 +187,12 @@ export function failOn(requested: FailOn | undefined, found: Readonly<Partial<Re
   if (words.includes('failed')) return EXIT_CODES.incomplete;
   return words.includes('unclear') ? EXIT_CODES.unclear : EXIT_CODES.fine;
 }
+
+/** The result; null if it fails, as system calls and foreign JSON may. */
+export function orNull<Value>(ask: () => Value): Value | null {
+  try {
+    return ask();
+  } catch {
+    return null;
+  }
+}

@@ -2,7 +2,6 @@ import { type Command, InvalidArgumentError, Option, type OptionValues } from '@
 import * as z from 'zod';
 
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
-import { orNull } from '../process/process-identity.ts';
 import { parseShapes } from '../records/cell.ts';
 import { readConfirmBudget } from '../records/gated-metric.ts';
 import { type CustomMetricId, isCustomMetric } from '../records/metric.ts';
@@ -10,7 +9,7 @@ import { LONGEST_NOTE, foldedNote } from '../text/printable.ts';
 import { readByteSize, readDurationS, readQuantity } from '../text/units.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import type { CommonOptions } from './define-command.ts';
-import { DEFAULT_FAIL_ON, EARLIER_WORDS, type EarlierWord, FAIL_ON_WORDS, type FailOnWord } from '../errors.ts';
+import { DEFAULT_FAIL_ON, EARLIER_WORDS, type EarlierWord, FAIL_ON_WORDS, type FailOnWord, orNull } from '../errors.ts';
 
 /** @param read returns null for invalid text */
 export function parser<Value>(read: (text: string) => Value | null, problem: string): (text: string) => Value {

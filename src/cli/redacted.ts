@@ -1,3 +1,4 @@
+import { orNull } from '../errors.ts';
 import { existsSync } from 'node:fs';
 import { homedir, hostname, userInfo } from 'node:os';
 
@@ -6,7 +7,6 @@ import { Redaction } from '../text/redact.ts';
 import { hostNames } from '../store/sweeps/environments.ts';
 import { openStoreToRead } from '../store/file/open.ts';
 import type { Io } from './io.ts';
-import { orNull } from '../process/process-identity.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
 /** Buffers the output of a command until all of it can be redacted. */

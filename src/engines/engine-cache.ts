@@ -1,3 +1,4 @@
+import { orNull } from '../errors.ts';
 import { constants, existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import type { ReadRun } from '../artefacts/read/read-run.ts';
 import { ENDINGS, engineIndex, type EngineNote, engineName, engineNoteSchema, writing } from './engine-index.ts';
 import { timingCaches } from './timing-caches.ts';
 import { Lock, type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
-import { identityOf, identitySchema, isPidRunning, isRunning, orNull } from '../process/process-identity.ts';
+import { identityOf, identitySchema, isPidRunning, isRunning } from '../process/process-identity.ts';
 import type { EngineFolder, KeptEngine } from '../records/engine.ts';
 import { isFine } from '../records/outcome.ts';
 import type { BuildId } from '../records/scalars.ts';

@@ -31,6 +31,7 @@ const LEAST_VARIANCE = 1e-12;
 const CELLS_FOR_NOISE = 5;
 /** Without repeats, history or other cells: between the quietest and the noisiest cells of the recorded sweeps. */
 export const ASSUMED_SIGMA = 0.01;
+/** Degrees of freedom of this value where nothing is known, and its weight in a latency search. */
 export const ASSUMED_DEGREES = 4;
 
 const UNKNOWN: NoiseEstimate = {

@@ -3,11 +3,10 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { EnvironmentLackingError } from '../errors.ts';
+import { EnvironmentLackingError, orNull } from '../errors.ts';
 import { readJson } from '../files/folders.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { clockRecordNames, Lock, lockFolder, lockHolder, makeLockFolder, tryAcquire } from '../process/lock.ts';
-import { orNull } from '../process/process-identity.ts';
 import type { Immutable } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';

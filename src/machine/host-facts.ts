@@ -1,9 +1,9 @@
+import { orNull } from '../errors.ts';
 import { readFileSync } from 'node:fs';
 import { cpus, hostname, loadavg, release, type } from 'node:os';
 import { basename } from 'node:path';
 
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { orNull } from '../process/process-identity.ts';
 import type { Environment } from '../records/environment.ts';
 
 /** Facts from the operating system. Null if it does not have them. */

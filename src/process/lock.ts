@@ -5,12 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as z from 'zod';
 
-import { EnvironmentLackingError, InterruptedError, errorCode, errorText } from '../errors.ts';
+import { EnvironmentLackingError, InterruptedError, errorCode, errorText, orNull } from '../errors.ts';
 import { namesIn, sizeOf } from '../files/folders.ts';
 import { printable } from '../text/printable.ts';
 import { askNow, problemOf } from './ask.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
-import { orNull } from './process-identity.ts';
 import { otherSystem } from './system.ts';
 
 /**

@@ -1,7 +1,7 @@
+import { orNull } from '../errors.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 
 import { type EnvironmentVariables, definedVariables } from './environment-variables.ts';
-import { orNull } from './process-identity.ts';
 
 /**
  * A program whose lines are read. It has its own process group, and this program forwards Ctrl-C. Its output is a pipe,

@@ -1,3 +1,4 @@
+import { orNull } from '../errors.ts';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 
 import * as z from 'zod';
@@ -27,15 +28,6 @@ export function isRunning({ bootId, pid, startTicks }: ProcessIdentity): boolean
 
 export function isPidRunning(pid: number): boolean {
   return startTicksOf(pid) !== null;
-}
-
-/** The result of a system call; null if it fails. */
-export function orNull<Value>(ask: () => Value): Value | null {
-  try {
-    return ask();
-  } catch {
-    return null;
-  }
 }
 
 /** Null for a process that has ended, including a zombie. */

@@ -1,3 +1,4 @@
+import { orNull } from '../errors.ts';
 import * as fs from 'node:fs';
 import { constants as system } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,7 +7,7 @@ import { execa } from 'execa';
 import type { TimeLimit } from '../records/time-limit.ts';
 import { omittedLine } from '../text/printable.ts';
 import { definedVariables } from './environment-variables.ts';
-import { MARK_VARIABLE, endMarked, orNull } from './process-identity.ts';
+import { MARK_VARIABLE, endMarked } from './process-identity.ts';
 import type { OutputReader, Spawn } from './spawn.ts';
 
 /** A longer log keeps the first and the last half of this size. */

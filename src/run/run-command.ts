@@ -5,8 +5,8 @@ import { dirname, relative } from 'node:path';
 import { lastLinesOf } from '../files/files.ts';
 import { readJson } from '../files/folders.ts';
 import type { Io } from '../cli/io.ts';
-import { IncompleteError, InterruptedError } from '../errors.ts';
-import { identityOf, identitySchema, isRunning, orNull } from '../process/process-identity.ts';
+import { IncompleteError, InterruptedError, orNull } from '../errors.ts';
+import { identityOf, identitySchema, isRunning } from '../process/process-identity.ts';
 import { printable } from '../text/printable.ts';
 
 /** Variables that git sets for its hooks; they may name another working tree. */

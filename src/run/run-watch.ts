@@ -68,7 +68,7 @@ export class RunWatch {
   private async startSampling(): Promise<void> {
     const { env, gpuUuid, signal } = this.machine;
     // Prints the memory of each process on the GPU. A loop of `--query-compute-apps` prints nothing while there is no
-    // process, so that it would not end after bench is killed.
+    // process, so that it would not end after bench is killed. Times are UTC.
     const args = ['pmon', '-s', 'm', '-o', 'DT', '-d', String(INTERVAL_S)];
     const ofGpu = gpuUuid === null ? [] : ['-i', gpuUuid];
     this.processes = new PrintedLines('nvidia-smi', [...args, ...ofGpu], { ...env, TZ: 'UTC0' });

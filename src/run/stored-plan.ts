@@ -1,9 +1,9 @@
+import { orNull } from '../errors.ts';
 import * as z from 'zod';
 
 import { experimentSchema } from '../judge/experiment.ts';
 import { latencySearchSchema } from '../judge/latency-search.ts';
 import { moreRunsSchema } from '../judge/adaptive-repeats.ts';
-import { orNull } from '../process/process-identity.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/requests.ts';
 import { gateSettingsSchema, plannedPairsSchema } from '../records/gated-metric.ts';

@@ -16,11 +16,11 @@ import type { KeyedCell, Shapes } from '../records/cell.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellKey, RunId, SweepId } from '../records/scalars.ts';
 import { median } from '../statistics/order-statistics.ts';
-
 import { findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
-import { buildRunOf, showRun } from '../store/runs/show-run.ts';
+import { buildRunOf } from '../store/builds/builds.ts';
+import { showRun } from '../store/runs/show-run.ts';
 import { findBuilds, findEnvironments } from '../store/sweeps/environments.ts';
 import { printable } from '../text/printable.ts';
 import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';

@@ -8,6 +8,7 @@ import { NOTHING_STATED, readSource, type StandaloneReading } from '../artefacts
 import { type Io, yieldToEventLoop } from '../cli/io.ts';
 import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
 import { UsageError } from '../errors.ts';
+import { layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { type Sweep, newSweep } from '../records/sweep.ts';
 import { type OpenStore, openStore } from '../store/file/open.ts';
@@ -15,7 +16,9 @@ import { RunWriter } from '../store/runs/save-run.ts';
 import { saveSweep } from '../store/sweeps/sweeps.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import { printable } from '../text/printable.ts';
+import { instantOf } from '../text/utc-instant.ts';
 import { findRuns, nothingIn } from './find-runs.ts';
+import { labelOf, overlapNotes } from './profiled-engine.ts';
 
 /** Imports the runs under some paths into a temporary store, as one sweep per path. */
 export async function withRunsOf<Result>(
@@ -107,7 +110,7 @@ const EXPORTED = /^(?:profile|layers)\.json(?:\.(?:gz|zst|br))?$/;
  * Every run in a folder, a log, a report, or a file of layers.
  * @param standalone hints for files outside of run folders
  */
-export async function runsUnder(named: string, io: Io, standalone: StandaloneReading = NOTHING_STATED) {
+async function runsUnder(named: string, io: Io, standalone: StandaloneReading = NOTHING_STATED) {
   const path = resolve(io.cwd, named);
   const found = await findRuns(path, io);
   // A folder may hold only exports.
@@ -147,4 +150,53 @@ function saveRuns(writer: RunWriter, { sweepId }: Sweep, runs: readonly ReadRun[
     const runId = hashOf({ sweepId, place, run: run.contentId });
     writer.saveRun(toRunRecord(run, { runId, sweepId, repeat, artefactFolder: null }));
   });
+}
+
+/** The layers of the newest profile in a file or folder. @param tracedRuns number of runs that a trace without it sums */
+export async function profiledPath(path: string, io: Io, tracedRuns?: number): Promise<ProfiledEngine | null> {
+  const runs = await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null });
+  const engines = runs.map((run) => engineOf(run, path)).filter((engine) => engine !== null);
+  const timed = engines.filter(({ iterations }) => iterations !== null);
+  if (new Set(timed.map((engine) => engine.cellLabel)).size > 1) {
+    throw new UsageError(`${printable(path)} has profiles of several cells: name the folder of one`);
+  }
+  return timed.at(-1) ?? engines.at(-1) ?? null;
+}
+
+function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
+  const { contentId, log, manifest, telemetry } = run;
+  const { environment, lone: standalone } = manifest;
+  const layers = layersOf(run);
+  if (layers === null) return null;
+  const cell = cellOf(run);
+  const profile = profileOf(run);
+  return {
+    ref,
+    runId: manifest.runId ?? contentId,
+    sweepId: manifest.sweepId,
+    cellKey: cell.model === 'unnamed' ? null : cell.key,
+    cellLabel: labelOf(cell),
+    cudaGraph: cell.cudaGraph,
+    provenance: manifest.provenance ?? 'imported',
+    startedAt: instantOf(manifest.startedAt),
+    layers,
+    total: profile?.total,
+    iterations: profile?.iterations ?? null,
+    gpuComputeMs: log.measurement?.gpuComputeMs.median ?? null,
+    notes: [
+      ...(standalone?.kind === 'layers' && standalone.format === 'trace' ? ['from a trace, not from trtexec'] : []),
+      ...(standalone?.kind === 'layers' ? run.notes : []),
+      ...overlapNotes(log.hints.map(({ id }) => id)),
+    ],
+    stated: {
+      shapes: cell.shapes,
+      conditions: {
+        computeCapability: log.device.computeCapability ?? environment.computeCapability ?? null,
+        gpuName: log.device.name ?? environment.gpuName ?? null,
+        maxSmClockMhz: environment.maxSmClockMhz ?? null,
+        mig: environment.mig ?? null,
+        smClockMhz: telemetry?.smClockMhz ?? null,
+      },
+    },
+  };
 }

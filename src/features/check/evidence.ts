@@ -97,8 +97,8 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
     const [main, ...others] = [...new Set([gateMetric(null, cell), ...metrics])].map((metric) => {
       const valueOf = valueRule(own, metric);
       const valued = own.filter((run) => valueOf(run) > 0);
-      const isWhole = isPlain && valued.length === own.length;
-      const { counted, excluded, history } = isWhole ? (plain ??= fit(own, metric)) : fit(valued, metric);
+      const countsAll = isPlain && valued.length === own.length;
+      const { counted, excluded, history } = countsAll ? (plain ??= fit(own, metric)) : fit(valued, metric);
       const measured = {
         metric,
         history: { ...history, values: medianValues(counted, valueOf) },

@@ -1,6 +1,6 @@
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import { brokenLimits, limitedValues } from '../../judge/gate/limit-findings.ts';
-import { cellsOf } from '../../judge/gate/judge-sweep.ts';
+import { cellKeysOf } from '../../judge/gate/judge-sweep.ts';
 import { type FindingCell, idOf, isMostlyLeft } from '../../judge/gate/metric-changes.ts';
 import type { GateRules, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { type KeyedCell, labelIn } from '../../records/cell.ts';
@@ -38,14 +38,14 @@ export async function checkedFindings(db: StoreDatabase, judged: Judged, finding
   const sorted = findings.toSorted(
     (a, b) =>
       Number(b.direction === 'slower') - Number(a.direction === 'slower') ||
-      cellsOf([b]).size - cellsOf([a]).size ||
+      cellKeysOf([b]).size - cellKeysOf([a]).size ||
       marginOf(b.cells) - marginOf(a.cells),
   );
   const ids = findings.flatMap((one) => [one.firstBadSweepId, one.lastBadSweepId ?? '', one.lastGoodSweepId ?? '']);
   const named = sweepsById(db, ids);
   const edges = named.map(({ sweepId, startedAt, commit, dirty }) => ({ sweepId, startedAt, commit, dirty }));
   const edgeOf = (id: SweepId | null): Edge => edges.find(({ sweepId }) => sweepId === id) ?? null;
-  const cells = findCells(db, [...cellsOf(sorted)]);
+  const cells = findCells(db, [...cellKeysOf(sorted)]);
   const beyond = brokenLimits(evidence.rules, limitedValues(evidence.cells, evidence.rules));
   const limited = new Set(beyond.map(({ cell }) => idOf(cell)));
   const shown: CheckedFinding[] = [];

@@ -1,14 +1,11 @@
 import { flagOf } from '../../cli/options.ts';
 import type { Io } from '../../cli/io.ts';
-import { noTrtexec } from '../../cli/program.ts';
-import { withStore, withStoreIfAny } from '../../cli/with-store.ts';
-import { UsageError, DEFAULT_FAIL_ON, EXIT_CODES, type ExitCode } from '../../errors.ts';
-import { gitStateOf, plannedSweep } from '../../run/planned-sweep.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { UsageError, DEFAULT_FAIL_ON, type ExitCode } from '../../errors.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
-import { prepare } from '../plan/index.ts';
-import { type SearchRequest, SearchRuns, showFound, startSweep, wantedSearch } from '../run/index.ts';
+import { type SearchRequest, showSearch, startSweep } from '../run/index.ts';
 import type { ChooseOptions } from './command.ts';
 
 /** Options about stored results or about the table, which do not go with `--search`. */
@@ -39,23 +36,5 @@ function newestMatrix(options: ChooseOptions, io: Io): Promise<string> {
     const [file] = files;
     if (file === undefined) throw new UsageError('the newest sweep has no matrix: name one, as in --search MATRIX');
     return file;
-  });
-}
-
-/** Shows what a search would measure and what is already known. Runs nothing. */
-async function showSearch(path: string, options: Parameters<typeof startSweep>[1], io: Io, request: SearchRequest) {
-  const { plan, program } = await prepare(path, options, 'models maybe later', io);
-  const stated = { ...(await gitStateOf(options, io)), sweepId: '', startedAt: io.now().toISOString() };
-  const sweep = plannedSweep(plan, program ?? noTrtexec(io), stated);
-  return withStoreIfAny(options, io, (store) => {
-    const db = store?.db ?? null;
-    const wanted = wantedSearch(db, plan, sweep, null, request);
-    showFound(
-      new SearchRuns({ db, plan, search: wanted, sweep, recorded: () => Infinity }),
-      { ...sweep, sweepId: null },
-      options,
-      io,
-    );
-    return EXIT_CODES.fine;
   });
 }

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve, basename, dirname } from 'node:path';
 import { mkdir, rename } from 'node:fs/promises';
 
@@ -12,8 +12,8 @@ import { ensure, StoreError, UsageError, errorCode, EXIT_CODES, type ExitCode } 
 import type { MergeOptions, BackupOptions } from './command.ts';
 import type { MergeOutput, BackupOutput } from './output.ts';
 import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
-import { copyInto, mayWriteStore, readFrom } from '../../store/file/open-to-read.ts';
-import { openStore, type OpenStore, openUnchanged, withStoreErrors } from '../../store/file/open.ts';
+import { copyInto, mayWriteStore } from '../../store/file/open-to-read.ts';
+import { backupStore, openStore, type OpenStore, openUnchanged, withStoreErrors } from '../../store/file/open.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
@@ -146,14 +146,7 @@ async function copyTo({ db }: OpenStore, target: string): Promise<number> {
   const temporary = temporaryPath(target);
   try {
     await mkdir(dirname(target), { recursive: true });
-    copyInto(db.$client, temporary);
-    const file = openSync(temporary, 'r+');
-    fsyncSync(file);
-    closeSync(file);
-    const { quickCheck, runs } = readFrom(temporary, (copy) => ({
-      quickCheck: String(copy.pragma('quick_check(1)', { simple: true })),
-      runs: Number(copy.prepare('SELECT count(*) FROM runs').pluck().get()),
-    }));
+    const { quickCheck, runs } = backupStore(db, temporary);
     if (quickCheck !== 'ok') {
       throw new StoreError(`the copy is damaged, like the store (${printable(quickCheck)}): see \`bench db verify\``);
     }

@@ -6,7 +6,7 @@ import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import { profiledPath } from './profiled-path.ts';
+import { profiledPath } from '../../selection/runs-of-paths.ts';
 import { profiledAt } from '../../selection/cell-points.ts';
 import { isPath } from '../../selection/by-name.ts';
 import { attachmentsOfCell } from '../../store/runs/show-run.ts';

@@ -8,7 +8,7 @@ import { type EngineConditions, overheadOf, type ProfiledEngine } from '../../la
 import { groupLayers, precisionIslands, summarizeLayers, unalignedLayers } from '../../layers/summarize-layers.ts';
 import { engineEfficiency } from '../../layers/work/efficiency.ts';
 import { isPath } from '../../selection/by-name.ts';
-import { profiledPath } from './profiled-path.ts';
+import { profiledPath } from '../../selection/runs-of-paths.ts';
 import { profiledAt, resolvePoints, profiledPoint, runByPrefix } from '../../selection/cell-points.ts';
 import { efficiencyReader, namedModel, UNNAMED_MODEL } from '../../selection/engine-efficiency.ts';
 import { statedCircumstances, storedCircumstances } from '../../selection/engine-efficiency.ts';

@@ -5,6 +5,7 @@ import { explain } from '../../cli/execute.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { EnvironmentLackingError, EXIT_CODES, type ExitCode } from '../../errors.ts';
+import { makeReadOnly } from '../../store/file/open.ts';
 import type { ServeOptions } from './command.ts';
 import { subjectOf } from './gather.ts';
 import { madePage, pagePolicy } from './page/report-page.ts';
@@ -12,7 +13,7 @@ import { madePage, pagePolicy } from './page/report-page.ts';
 /** Serves the HTML report from the current store, on loopback only, until Ctrl-C. */
 export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db, isReadOnly }) => {
-    db.$client.pragma('query_only = ON');
+    makeReadOnly(db);
     const page = async () => (await madePage(db, options, io, await subjectOf(db, null, options, io))).html;
     // Report an empty store here rather than in a browser.
     await page();

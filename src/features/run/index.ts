@@ -1,5 +1,5 @@
 export { withinBudget } from './more-runs.ts';
 export { startSweep } from './run.ts';
-export { showFound } from './search/search-report.ts';
-export { searchSchema as search, SearchRuns, wantedSearch, type SearchRequest } from './search/search-runs.ts';
+export { showSearch } from './search/search-report.ts';
+export { searchSchema as search, type SearchRequest } from './search/search-runs.ts';
 export type { Executor } from './command.ts';

@@ -27,9 +27,9 @@ import {
   errorText,
   EXIT_CODES,
   type ExitCode,
+  orNull,
 } from '../../errors.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
-import { orNull } from '../../process/process-identity.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { printable } from '../../text/printable.ts';
 import { attemptSchema, readRun, type RunFolder, type RunPlan, type ShardAttempt, writeAttempt } from './run-folder.ts';

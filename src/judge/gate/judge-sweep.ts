@@ -221,16 +221,16 @@ const LEAST_DEVIATIONS = 3;
 function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
   const open = findings.filter(({ direction, state }) => state === 'open' && direction === 'slower');
   const byFresh = Map.groupBy(open, ({ reportedSweepId }) => reportedSweepId === facts.sweep.sweepId);
-  const [fresh, earlier] = [cellsOf(byFresh.get(true)), byFresh.get(false) ?? []];
-  const known = cellsOf(earlier);
-  const explained = cellsOf(earlier.filter(({ lasts, pairs }) => lasts !== null || pairs !== null));
+  const [fresh, earlier] = [cellKeysOf(byFresh.get(true)), byFresh.get(false) ?? []];
+  const known = cellKeysOf(earlier);
+  const explained = cellKeysOf(earlier.filter(({ lasts, pairs }) => lasts !== null || pairs !== null));
   const suspects = facts.all.filter(({ cellKey }) => fresh.has(cellKey) || !explained.has(cellKey));
   const ofCell = new Map<string, Candidate>();
   const worse = suspects.flatMap((measured) => candidateOf(measured, facts) ?? []);
   for (const one of worse.toSorted((a, b) => b.deviations - a.deviations))
     for (const key of one.cellKeys) if (!ofCell.has(key)) ofCell.set(key, one);
   const groups = open.flatMap((finding): Candidate[] => {
-    const keys = finding.group.length > 0 ? [...cellsOf([finding])] : [];
+    const keys = finding.group.length > 0 ? [...cellKeysOf([finding])] : [];
     const noiseOf = ({ changePercent, deviations }: Candidate): number => Math.abs(changePercent) / deviations;
     const own = keys.flatMap((key) => ofCell.get(key) ?? []).toSorted((a, b) => noiseOf(a) - noiseOf(b));
     const calmest = own.slice(0, CALMEST);
@@ -244,7 +244,7 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
   return all.toSorted((a, b) => Number(isKnown(a)) - Number(isKnown(b)));
 }
 
-export function cellsOf(findings: readonly Finding[] = []): Set<string> {
+export function cellKeysOf(findings: readonly Finding[] = []): Set<string> {
   return new Set(findings.flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey)));
 }
 

@@ -1,6 +1,6 @@
-import { and, eq, isNotNull, isNull, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
 
-import type { BuildId, SweepId } from '../../records/scalars.ts';
+import type { BuildId, RunId, SweepId } from '../../records/scalars.ts';
 import { findFlag, flagValue, storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
 import type { Banner } from '../../trtexec/log/printed-facts.ts';
 import { isAmong, ofSweep, ON } from '../conditions.ts';
@@ -22,6 +22,25 @@ export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string>
 
 /** Stores of older versions have `measured` for a build. */
 export const isBuilt = isAmong(runs.outcome, ['built', 'measured']);
+
+/** The run of this build, else of the newest build with the same key; null if this store has neither. */
+export function buildRunOf(
+  db: StoreDatabase,
+  runId: RunId,
+): { readonly runId: RunId; readonly isSameBuild: boolean } | null {
+  const run = db.select().from(runs).where(eq(runs.runId, runId)).get();
+  const { buildId = null, engineKey = null } = run ?? {};
+  if (run === undefined || (buildId === null && engineKey === null)) return null;
+  const isSameBuild = buildId === null ? sql<number>`0` : sql<number>`${runs.buildId} IS ${buildId}`;
+  const isSame = or(
+    buildId === null ? undefined : eq(runs.buildId, buildId),
+    engineKey === null ? undefined : eq(runs.engineKey, engineKey),
+  );
+  const which = and(eq(runs.role, 'build'), isBuilt, eq(runs.provenance, run.provenance), isSame);
+  const built = db.select({ runId: runs.runId, isSameBuild }).from(runs).where(which);
+  const found = built.orderBy(desc(isSameBuild), desc(runs.startedAt), desc(runs.runId)).limit(1).get();
+  return found === undefined ? null : { runId: found.runId, isSameBuild: found.isSameBuild === 1 };
+}
 
 /**
  * Builds with which newer ones are compared, those that ran last first. For each cell: the one before an open finding

@@ -1,13 +1,12 @@
-import { existsSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 
-import { DiskFullError, StoreAccessError, StoreError, errorCode } from '../../errors.ts';
+import { DiskFullError, StoreAccessError, StoreError, errorCode, orNull } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
-import { orNull } from '../../process/process-identity.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
 import { closedOnError, copyInto, mayWriteStore, openToRead, privateCopy, readFrom } from './open-to-read.ts';
 import { StoreFile, sqliteRefusal } from './store-file.ts';
@@ -120,6 +119,10 @@ export function immediately<Result>(db: StoreDatabase, work: () => Result): Resu
   return db.transaction(work, { behavior: 'immediate' });
 }
 
+export function makeReadOnly({ $client }: StoreDatabase): void {
+  $client.pragma('query_only = ON');
+}
+
 /** Tries again while another process creates the same store, because SQLite ignores its busy timeout here. */
 function useWal(client: Database.Database): void {
   for (let waitedMs = 0; ; waitedMs += BETWEEN_TRIES_MS) {
@@ -177,4 +180,19 @@ export function withStoreErrors<Result>(path: string, work: () => Result): Resul
     const Refusal = isAccess && existsSync(dirname(path)) ? StoreAccessError : StoreError;
     throw new Refusal(`${path} ${refusal}`, { cause: error });
   }
+}
+
+/**
+ * Writes a consistent copy of a store to a new file without a WAL, syncs it to the disk and checks it.
+ * @returns `quickCheck`: `ok`, or SQLite's first error
+ */
+export function backupStore({ $client }: StoreDatabase, target: string) {
+  copyInto($client, target);
+  const file = openSync(target, 'r+');
+  fsyncSync(file);
+  closeSync(file);
+  return readFrom(target, (copy) => ({
+    quickCheck: String(copy.pragma('quick_check(1)', { simple: true })),
+    runs: Number(copy.prepare('SELECT count(*) FROM runs').pluck().get()),
+  }));
 }

@@ -1,7 +1,7 @@
-import { and, asc, desc, eq, getTableColumns, isNull, lt, or, sql, type SQL } from 'drizzle-orm';
+import { orNull } from '../../errors.ts';
+import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL } from 'drizzle-orm';
 
 import { boundOf } from '../../judge/bound.ts';
-import { orNull } from '../../process/process-identity.ts';
 import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../records/harness.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
@@ -11,7 +11,6 @@ import { findCells } from '../cells.ts';
 import { idBegins, isAmong, isAmongOrAny, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { newestSweepFirst } from '../sweeps/sweep-order.ts';
-import { isBuilt } from '../builds/builds.ts';
 import {
   artefacts,
   attachments,
@@ -106,25 +105,6 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
     cell,
   };
-}
-
-/** The run of this build, else of the newest build with the same key; null if this store has neither. */
-export function buildRunOf(
-  db: StoreDatabase,
-  runId: RunId,
-): { readonly runId: RunId; readonly isSameBuild: boolean } | null {
-  const run = db.select().from(runs).where(eq(runs.runId, runId)).get();
-  const { buildId = null, engineKey = null } = run ?? {};
-  if (run === undefined || (buildId === null && engineKey === null)) return null;
-  const isSameBuild = buildId === null ? sql<number>`0` : sql<number>`${runs.buildId} IS ${buildId}`;
-  const isSame = or(
-    buildId === null ? undefined : eq(runs.buildId, buildId),
-    engineKey === null ? undefined : eq(runs.engineKey, engineKey),
-  );
-  const which = and(eq(runs.role, 'build'), isBuilt, eq(runs.provenance, run.provenance), isSame);
-  const built = db.select({ runId: runs.runId, isSameBuild }).from(runs).where(which);
-  const found = built.orderBy(desc(isSameBuild), desc(runs.startedAt), desc(runs.runId)).limit(1).get();
-  return found === undefined ? null : { runId: found.runId, isSameBuild: found.isSameBuild === 1 };
 }
 
 /** The fastest measured run of a cell in its newest sweep; null without one. */

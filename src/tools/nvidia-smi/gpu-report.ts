@@ -1,8 +1,7 @@
 import { XMLParser } from 'fast-xml-parser';
 import * as z from 'zod';
 
-import { ExportFormatError } from '../../errors.ts';
-import { orNull } from '../../process/process-identity.ts';
+import { ExportFormatError, orNull } from '../../errors.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Immutable } from '../../records/scalars.ts';
 import type { OtherProcess } from '../../records/telemetry.ts';

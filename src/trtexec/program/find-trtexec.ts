@@ -1,10 +1,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 
-import { EnvironmentLackingError } from '../../errors.ts';
+import { EnvironmentLackingError, orNull } from '../../errors.ts';
 import { ask, problemOf } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
-import { orNull } from '../../process/process-identity.ts';
 import { otherSystem } from '../../process/system.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Provenance } from '../../records/sweep.ts';

@@ -1,9 +1,13 @@
 import { type Look, dotted, wrapHanging, wrapWords } from '../../../terminal/look.ts';
 import { count, formatMs, formatPercent } from '../../../terminal/numbers.ts';
 import { printable } from '../../../text/printable.ts';
-import type { SearchOutput, SearchRuns } from './search-runs.ts';
+import { type SearchOutput, SearchRuns, type SearchRequest, wantedSearch } from './search-runs.ts';
+import { noTrtexec } from '../../../cli/program.ts';
+import { withStoreIfAny } from '../../../cli/with-store.ts';
+import { prepare } from '../../plan/index.ts';
+import { plannedSweep, gitStateOf } from '../../../run/planned-sweep.ts';
 import { printResult, type Io } from '../../../cli/io.ts';
-import { EXIT_CODES } from '../../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../../errors.ts';
 import type { SweepOptions } from '../command.ts';
 
 type Group = SearchOutput['groups'][number];
@@ -82,4 +86,27 @@ function placeText({ isClose, limitedMs, runs }: Point, { maxLatencyMs }: Search
   const single = runs === 1 ? ', by a single run' : '';
   const close = isClose ? ', too close to be sure' : '';
   return `${formatMs(limitedMs)}, ${formatPercent(Math.abs(share), false)} ${share < 0 ? 'over' : 'below'} the limit${single}${close}`;
+}
+
+/** Shows what a search would measure and what is already known. Runs nothing. */
+export async function showSearch(
+  path: string,
+  options: SweepOptions,
+  io: Io,
+  request: SearchRequest,
+): Promise<ExitCode> {
+  const { plan, program } = await prepare(path, options, 'models maybe later', io);
+  const stated = { ...(await gitStateOf(options, io)), sweepId: '', startedAt: io.now().toISOString() };
+  const sweep = plannedSweep(plan, program ?? noTrtexec(io), stated);
+  return withStoreIfAny(options, io, (store) => {
+    const db = store?.db ?? null;
+    const wanted = wantedSearch(db, plan, sweep, null, request);
+    showFound(
+      new SearchRuns({ db, plan, search: wanted, sweep, recorded: () => Infinity }),
+      { ...sweep, sweepId: null },
+      options,
+      io,
+    );
+    return EXIT_CODES.fine;
+  });
 }
