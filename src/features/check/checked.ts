@@ -128,11 +128,9 @@ export function standingOf(findings: readonly CheckedFinding[], cells: readonly 
   };
 }
 
-type Standing = ReturnType<typeof standingOf>;
-
 /** The first line about a series: `2 cells slower: 1 new, 2 open`. The first of the found things is its verdict. */
-function saidOf(standing: Standing, { captured, verdict: { judgedBy } }: JudgedSeries, base: string | null) {
-  const isFirst = judgedBy === 'first';
+function saidOf(standing: ReturnType<typeof standingOf>, judged: JudgedSeries, base: string | null) {
+  const isFirst = judged.verdict.judgedBy === 'first';
   const { acknowledged, compared, failed, faster, fresh, limits, missing, slower, unclear, warnings } = standing;
   // If no cell has a result and a reference, it is unknown whether any is slower.
   const isQuiet = slower.length + limits.length + warnings.length === 0 && compared > 0;
@@ -149,7 +147,7 @@ function saidOf(standing: Standing, { captured, verdict: { judgedBy } }: JudgedS
     isFirst ? 'first sweep: nothing to compare with' : isQuiet && 'nothing slower',
     !isFirst && compared === 0 && apart !== '' && `no cell to compare: ${apart}`,
     ...Object.values(found),
-    captured > 0 && `${count(captured, 'cell')} captured`,
+    judged.captured > 0 && `${count(judged.captured, 'cell')} captured`,
     acknowledged.length > 0 && `${count(acknowledged.length, 'finding')} acknowledged`,
     base !== null && `compared with ${base}`,
   ];

@@ -139,13 +139,11 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
   };
 }
 
-type EngineValue = ReturnType<typeof precisionValues | typeof accuracyValues>[number];
-
-function engineHistories(all: readonly EngineValue[]): MetricHistory[] {
+function engineHistories(all: readonly ReturnType<typeof precisionValues | typeof accuracyValues>[number][]) {
   return [...Map.groupBy(all, ({ metric }) => metric)].map(([metric, own]) => ({
     metric,
     history: { places: own.map(({ place }) => place), values: Float64Array.from(own, ({ value }) => value) },
-    runsAt: (index) => own.slice(index, index + 1).map(({ value }) => value),
+    runsAt: (index: number) => own.slice(index, index + 1).map(({ value }) => value),
   }));
 }
 
