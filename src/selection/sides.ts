@@ -37,7 +37,7 @@ export interface Side {
 /** Neither the commit nor any ancestor has results. */
 export class NotMeasuredError extends UsageError {}
 
-interface Sides {
+export interface Sides {
   readonly base: Side;
   readonly head: Side;
 }

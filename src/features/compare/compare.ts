@@ -27,7 +27,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { CheckedSweep } from '../check/index.ts';
 import { type Look, wrapWords } from '../../terminal/look.ts';
-import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
+import { provenancesOf, resolveSides, type Side, type Sides } from '../../selection/sides.ts';
 import type { CompareOptions } from './command.ts';
 
 export async function compare(base: string | undefined, head: string | undefined, options: CompareOptions, io: Io) {
@@ -104,8 +104,6 @@ export function printReport({ output, details }: Compared, options: CompareOptio
   const failed = counts.failed > 0 || isNothing;
   return failOn(options.failOn, { regression, new: regression, failed, unclear: counts.unclear > 0 });
 }
-
-type Sides = ComparisonDetails['sides'];
 
 export type Compared = Awaited<ReturnType<typeof compareReport>>;
 

@@ -5,7 +5,7 @@ import { printable, shortList } from '../../text/printable.ts';
 import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verdict } from '../../records/verdict.ts';
 import { cellTable, sideColumns, withCells } from '../../terminal/cell-columns.ts';
 import { changeMap, mapAxes } from '../../terminal/charts/heat-map.ts';
-import type { Side } from '../../selection/sides.ts';
+import type { Side, Sides } from '../../selection/sides.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain, dotted, truncate, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { count, formatPercent, meanText, shareText } from '../../terminal/numbers.ts';
@@ -22,7 +22,7 @@ import { numberColumn, textColumn } from '../../terminal/table.ts';
 
 /** What the text shows in addition to the output. */
 export interface ComparisonDetails {
-  readonly sides: { readonly base: Side; readonly head: Side };
+  readonly sides: Sides;
   readonly cells: ReadonlyMap<string, KeyedCell>;
   readonly namedShapes: ReadonlyMap<string, NamedShapes>;
 }
@@ -199,10 +199,9 @@ function adviceLines({ cells, base, baseRef, head, headRef }: Comparison, { colu
   ];
 }
 
-type Means = Pick<Comparison, 'cells' | 'geometricMeans'>;
-
 /** `geometric mean +1.2 % (0.9 to 1.5), 48 cells` for each metric with several cells. */
-export function geometricMeanLines({ cells: shown, geometricMeans }: Means, { columns }: Look): string[] {
+export function geometricMeanLines(comparison: Pick<Comparison, 'cells' | 'geometricMeans'>, { columns }: Look) {
+  const { cells: shown, geometricMeans } = comparison;
   return geometricMeans
     .filter(({ by, cells }) => by === 'all' && cells > 1)
     .flatMap((mean) => {
