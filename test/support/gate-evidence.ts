@@ -87,7 +87,7 @@ export class SimulatedGate {
     );
     return {
       sweeps,
-      baseSweeps: null,
+      isPullRequest: false,
       cells: cells.map((cell, index) => this.cellEvidence(cell, index)),
       environments,
       findings: this.findings,

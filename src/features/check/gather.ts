@@ -69,8 +69,7 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const acknowledged = new Map<string, { readonly isOver: boolean }>();
   for (const [findingId, { until }] of acknowledgementsOf(db, ids, options.nextStartedAt))
     acknowledged.set(findingId, { isOver: until !== null && (await hasPassed(until, sweep, io.cwd)) });
-  const baseSweeps = baseBranch === null ? null : sweeps.length - 1;
-  const around = { sweeps, baseSweeps, baselinePlace, findings, acknowledged, rules };
+  const around = { sweeps, isPullRequest: baseBranch !== null, baselinePlace, findings, acknowledged, rules };
   const evidence: SweepEvidence = { ...read, ...around, pairs: pairResultsOf(db, sweeps, rules) };
   // `against`: without a `baselinePlace`, it does not exist here.
   return { series, evidence, verdict: judgeSweep(evidence), against: name, captured, notes, isStored: !isNamed };

@@ -41,8 +41,8 @@ export interface PairResult extends Pick<NonNullable<Finding['pairs']>, 'agreein
 export interface SweepEvidence {
   /** Oldest first; the last one is judged. */
   readonly sweeps: readonly Sweep[];
-  /** Number of them that belong to the base of a pull request; null for a series of its own. */
-  readonly baseSweeps: number | null;
+  /** True if the others belong to the base of a pull request; false for a series of its own. */
+  readonly isPullRequest: boolean;
   /** Index of the sweep whose runs are the reference; null or undefined for the last accepted level. */
   readonly baselinePlace?: number | null;
   readonly cells: readonly CellEvidence[];

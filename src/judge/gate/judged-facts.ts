@@ -107,7 +107,7 @@ function judgeMetric(metric: GatedMetricId, cells: readonly Measured[], judgedTo
 function controlsOf(
   { baseline, cellKey, history: { places }, metric, runsAt }: Measured,
   timesOf: (values: readonly number[]) => readonly number[],
-  { accepted, evidence: { baseSweeps }, judged, known, placeOf }: JudgedFacts,
+  { accepted, evidence: { isPullRequest }, judged, known, placeOf }: JudgedFacts,
 ): Map<number, Control> {
   const own = known.filter(({ cells }) => cells.some((cell) => cell.cellKey === cellKey));
   const controls = new Map<number, Control>();
@@ -131,7 +131,7 @@ function controlsOf(
   // A named baseline is the reference of the judged sweep, regardless of later acknowledgements.
   if (baseline !== -1) controls.set(newest, { ...controls.get(newest), reference: timesOf(runsAt(baseline)) });
   // A pull request is compared with the level at its merge base.
-  else if (baseSweeps !== null) controls.set(baseSweeps, { accept: true });
+  else if (isPullRequest) controls.set(judged, { accept: true });
   return controls;
 }
 

@@ -13,7 +13,7 @@ const KEYS = CELLS.map(({ key }) => key);
 function wordsOn(gpus: readonly (string | null)[]): ReturnType<typeof cellWords> {
   return cellWords({
     sweeps: [],
-    baseSweeps: null,
+    isPullRequest: false,
     cells: CELLS.map((cell, place) => {
       return { cell, metrics: [], environmentIds: [gpus[place] ?? null], isPlanned: true, failures: [] };
     }),

@@ -118,7 +118,7 @@ function limitsOf(
       }),
     ),
     acknowledged: new Map(accepted.map(({ findingId }) => [findingId, { isOver: false }])),
-    baseSweeps: null,
+    isPullRequest: false,
     environments: new Map(),
     pairs: null,
   };
