@@ -93,6 +93,23 @@ function medianIn(runs: readonly BoundRun[], value: Shown): number | null {
   return median(runs.flatMap(({ values }) => values[value] ?? []));
 }
 
+/**
+ * How far copies and compute fill the time one after the other, and whether at most a quarter of what could overlap does.
+ * @param shares of the time that each of them takes
+ */
+export function overlapOf(shares: readonly number[]): { readonly filled: number; readonly isSerial: boolean } {
+  const filled = shares.reduce((sum, share) => sum + share, 0);
+  return { filled, isSerial: filled - 1 <= 0.25 * (filled - Math.max(...shares)) };
+}
+
+/** Whether copies that hardly overlap with compute fill the time in which the GPU is idle. */
+function areCopiesSerial(runs: readonly BoundRun[]): boolean {
+  const [gpuBusy, gpuComputeMs] = [medianIn(runs, 'gpuBusy') ?? 0, medianIn(runs, 'gpuComputeMs') ?? Infinity];
+  const copiesMs = [medianIn(runs, 'h2dMs') ?? 0, medianIn(runs, 'd2hMs') ?? 0];
+  const { filled, isSerial } = overlapOf([gpuBusy, ...copiesMs.map((ms) => (ms / gpuComputeMs) * gpuBusy)]);
+  return isSerial && filled >= 0.95;
+}
+
 const LAUNCH_ADVICE = 'use a CUDA graph or a larger batch';
 
 export const BOUND_ADVICE = {
@@ -137,6 +154,9 @@ function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null
   if (by !== 'host' || runs.some(isStarved)) return BOUND_ADVICE[by];
   const [gpuBusy, enqueueRatio] = [medianIn(runs, 'gpuBusy'), medianIn(runs, 'enqueueRatio')];
   const isLaunching = mayWaitForLaunches(gpuBusy, enqueueRatio) && (isGraph || isNear || enqueueRatio === null);
+  if (!isLaunching && areCopiesSerial(runs)) {
+    return 'its copies explain the idle GPU: overlap them with compute (pinned memory, more streams), or copy less';
+  }
   if (!isLaunching) return 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';
   if (!isGraph) return gpuBusy !== null && gpuBusy >= BUSY ? NEAR_LAUNCH_ADVICE : LAUNCH_ADVICE;
   return cell.spinWait === true ? 'use a larger batch' : 'use spin wait or a larger batch';

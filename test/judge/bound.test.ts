@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { boundOf, boundReasons, usualBound, withGraphGain } from '../../src/judge/bound.ts';
+import { boundOf, boundReasons, overlapOf, usualBound, withGraphGain } from '../../src/judge/bound.ts';
 import type { BoundBy } from '../../src/records/bound.ts';
 import type { RunFlag } from '../../src/records/outcome.ts';
 import { NO_VALUES } from '../support/no-values.ts';
@@ -93,6 +93,12 @@ test('a GPU that is idle far longer than launches take is no case for a CUDA gra
   expect(adviceOf(0.708, 0.84)).toBe('use a CUDA graph or a larger batch');
   // A V100 with TensorRT 7: launches take a twelfth of the GPU time.
   expect(adviceOf(0.672, 0.08)).toBe(pauses);
+  const copying = (d2hMs: number) =>
+    run('host', { gpuBusy: 0.8, enqueueRatio: 0.01, gpuComputeMs: 4, h2dMs: 0.8, d2hMs });
+  const advice = [0.01, 0.2, 1].map((d2hMs) => boundOf(NO_GRAPH, [copying(d2hMs)])?.advice);
+  expect(advice).toEqual([expect.stringMatching(/^its copies explain/), expect.stringMatching(/^its copies/), pauses]);
+  // Of 9 ms in a period of 8.33 ms: hardly; copies of 1 % under a busy GPU: overlapping.
+  expect([overlapOf([0.36, 0.48, 0.24]).isSerial, overlapOf([0.01, 0.996, 0.02]).isSerial]).toEqual([true, false]);
 });
 
 test('a busy GPU: a CUDA graph may help, and under a profiler nothing says that it does', () => {

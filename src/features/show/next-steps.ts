@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../errors.ts';
+import { overlapOf } from '../../judge/bound.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { BOUND_WORDS } from '../../records/bound.ts';
 import { type KeyedCell, batchOf, cellLabel } from '../../records/cell.ts';
@@ -137,11 +138,12 @@ function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell):
   const throughputQps = measurement?.['throughputQps'] ?? null;
   if (copies.length === 0 || cell.streams !== 1 || throughputQps === null) return [];
   const times = [...copies, statistics['gpuComputeMs']?.median ?? 0];
-  const longest = Math.max(...times);
-  const share = formatPercent((longest * throughputQps) / 10, false);
+  const shares = times.map((ms) => (ms * throughputQps) / 1000);
+  const share = formatPercent(100 * Math.max(...shares), false);
   const pageable = 'host memory was pageable, not pinned: copies are slower, and delay others';
+  const { filled, isSerial } = overlapOf(shares);
   // One after the other, they fill the time exactly.
-  const isApart = times.reduce((sum, ms) => sum + ms, 0) * throughputQps < 1020;
-  const overlapped = `copies and compute ${isApart ? 'do not overlap' : 'overlap'}: the longest of them goes on for ${share} of the time`;
+  const how = filled < 1.02 ? 'do not overlap' : isSerial ? 'hardly overlap' : 'overlap';
+  const overlapped = `copies and compute ${how}: the longest of them goes on for ${share} of the time`;
   return hints.includes('pageable') ? [overlapped, pageable] : [overlapped];
 }
