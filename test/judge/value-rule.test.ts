@@ -62,6 +62,11 @@ describe('centres of samples and printed medians in one cell', () => {
     await expectNights();
     forgetCentres(db, sweepOf(20));
     await expectNights();
+    // An invalid run without samples says nothing of the values of valid ones.
+    forgetCentres(db, sweepOf(29));
+    change(db, `UPDATE runs SET outcome = 'unfit', reason = 'exportMissing' WHERE ${sweepOf(29)}`);
+    const { cells } = await jsonOf(OUTPUTS.compare, ['compare', 'latest~1', 'latest', '--db', db]);
+    expect(cells[0]?.base).toBeCloseTo(0.49, 2);
   });
 
   test('the rule for one cell', () => {

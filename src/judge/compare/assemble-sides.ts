@@ -3,7 +3,7 @@ import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import { type MetricId, gateMetric, isOfBuild, isOverlapping, metricOf } from '../../records/metric.ts';
 import { failureSentences, FLAG_LABELS, type RunFlag, isIneligible } from '../../records/outcome.ts';
-import type { CellRun } from '../../records/run.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { Provenance } from '../../records/sweep.ts';
 import type { Verdict } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
@@ -53,8 +53,7 @@ export function assembleSides(
   return cells.map((cell) => {
     const metric = metrics.get(cell.key) ?? gateMetric(requested, cell);
     const [ofBase, ofHead] = [baseRuns.get(cell.key) ?? [], headRuns.get(cell.key) ?? []];
-    const timed = [...ofBase, ...ofHead].filter(({ role }) => role === 'timed');
-    const valueOf = valueRule(timed, metric);
+    const valueOf = valueRule([...ofBase, ...ofHead].filter(isMeasured), metric);
     const past = facts.past.get(cell.key);
     const baseSweeps = [...Map.groupBy(ofBase, ({ sweepId }) => sweepId).values()];
     // With too few sweeps, the runs of the base alone have a level.
