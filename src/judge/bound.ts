@@ -110,6 +110,9 @@ function areCopiesSerial(runs: readonly BoundRun[]): boolean {
   return isSerial && filled >= 0.95;
 }
 
+const COPY_ADVICE =
+  'copies explain the idle GPU: overlap them with compute (pinned memory, more streams), or copy less';
+const PAUSE_ADVICE = 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';
 const LAUNCH_ADVICE = 'use a CUDA graph or a larger batch';
 
 export const BOUND_ADVICE = {
@@ -154,10 +157,7 @@ function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null
   if (by !== 'host' || runs.some(isStarved)) return BOUND_ADVICE[by];
   const [gpuBusy, enqueueRatio] = [medianIn(runs, 'gpuBusy'), medianIn(runs, 'enqueueRatio')];
   const isLaunching = mayWaitForLaunches(gpuBusy, enqueueRatio) && (isGraph || isNear || enqueueRatio === null);
-  if (!isLaunching && areCopiesSerial(runs)) {
-    return 'its copies explain the idle GPU: overlap them with compute (pinned memory, more streams), or copy less';
-  }
-  if (!isLaunching) return 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';
+  if (!isLaunching) return areCopiesSerial(runs) ? COPY_ADVICE : PAUSE_ADVICE;
   if (!isGraph) return gpuBusy !== null && gpuBusy >= BUSY ? NEAR_LAUNCH_ADVICE : LAUNCH_ADVICE;
   return cell.spinWait === true ? 'use a larger batch' : 'use spin wait or a larger batch';
 }

@@ -79,8 +79,7 @@ class Turns {
     this.queues = workers.map(() => []);
     this.placeOf = (cellKey) => places.get(gpuOfCell[cellKey]) ?? 0;
     this.signal = AbortSignal.any([this.first.signal, this.failure.signal]);
-    const pool = (side: Side) => new EnginePool(this.worker(side, 0), (outcome) => this.count(outcome));
-    this.engines = new Map(sides.map((side) => [side, pool(side)]));
+    this.engines = new Map(sides.map((side) => [side, new EnginePool(this.worker(side, 0), this.count)]));
   }
 
   async measure(round: readonly Turn[]): Promise<void> {
@@ -207,9 +206,9 @@ class Turns {
     };
   }
 
-  private count({ kind }: Outcome): void {
+  private readonly count = ({ kind }: Outcome): void => {
     if (kind !== 'built') this.counts[kind] += 1;
-  }
+  };
 
   private async counted({ cellKey }: PlannedRun, record: Promise<RunRecord>): Promise<RunRecord> {
     const stored = await record;

@@ -146,7 +146,7 @@ export function profiledPoint(db: StoreDatabase, { cell, isOfCells, sweeps, runI
 export async function profiledAt(db: StoreDatabase, name: string, at: string | undefined, io: Io) {
   const point = await resolvePoint(db, name, at ?? null, io);
   const newest = at === undefined ? profiledCell(db, point.cell, null, name) : null;
-  return { point, engine: newest ?? profiledPoint(db, point) };
+  return { ...point, engine: newest ?? profiledPoint(db, point) };
 }
 
 export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {

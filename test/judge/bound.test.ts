@@ -96,7 +96,7 @@ test('a GPU that is idle far longer than launches take is no case for a CUDA gra
   const copying = (d2hMs: number) =>
     run('host', { gpuBusy: 0.8, enqueueRatio: 0.01, gpuComputeMs: 4, h2dMs: 0.8, d2hMs });
   const advice = [0.01, 0.2, 1].map((d2hMs) => boundOf(NO_GRAPH, [copying(d2hMs)])?.advice);
-  expect(advice).toEqual([expect.stringMatching(/^its copies explain/), expect.stringMatching(/^its copies/), pauses]);
+  expect(advice).toEqual([expect.stringMatching(/^copies explain/), expect.stringMatching(/^copies/), pauses]);
   // Of 9 ms in a period of 8.33 ms: hardly; copies of 1 % under a busy GPU: overlapping.
   expect([overlapOf([0.36, 0.48, 0.24]).isSerial, overlapOf([0.01, 0.996, 0.02]).isSerial]).toEqual([true, false]);
 });

@@ -49,8 +49,7 @@ async function requestedCapture(name: string | undefined, file: string | null, o
     return { file, label: engine?.cellLabel ?? name, engine };
   }
   return withStore(options, io, async ({ db, path }) => {
-    const { point, engine } = await profiledAt(db, name, options.at, io);
-    const { cell, sweeps } = point;
+    const { cell, engine, sweeps } = await profiledAt(db, name, options.at, io);
     const ids = options.at === undefined ? null : sweeps.map(({ sweepId }) => sweepId);
     const [newest] = file === null ? attachmentsOfCell(db, cell.key, 'nsysExport', ids) : [];
     const attached = newest === undefined ? file : attachedPathOf(artefactsFolderOf(path), newest);

@@ -51,7 +51,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
         const runId = runByPrefix(db, name);
         const ofCell = runId === null ? await profiledAt(db, name, options.at, io) : null;
         const engine = required(runId === null ? (ofCell?.engine ?? null) : profiledRun(db, runId, name), name);
-        return { found: engine, known: await storedCircumstances(db, engine, ofCell?.point.cell ?? null, model) };
+        return { found: engine, known: await storedCircumstances(db, engine, ofCell?.cell ?? null, model) };
       });
   const found = stored?.found ?? required(await profiledPath(name, io, options.runs), name);
   const known = stored?.known ?? statedCircumstances(found, model);

@@ -72,8 +72,7 @@ export function layerRunsOfEngine(db: StoreDatabase, engines: readonly string[],
 export function layerRunsOfFiles(db: StoreDatabase, sweepIds: readonly SweepId[]): Map<CellKey, LayerRun[]> {
   const byFile = Map.groupBy(loadedEngines(db, sweepIds), ({ path, sweepId }) => `${sweepId} ${path}`);
   const found = [...byFile.values()].flatMap((loaded) => {
-    const ids = loaded.map(({ runId }) => runId);
-    const ofFile = select(db, isAmong(runs.runId, ids));
+    const ofFile = select(db, isAmong(runs.runId, new Set(loaded.map(({ runId }) => runId))));
     return loaded.map(({ cellKey }) => [cellKey, ofFile] as const);
   });
   return new Map(found);
