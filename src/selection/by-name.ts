@@ -100,15 +100,16 @@ export function cellsOfSweeps(db: StoreDatabase, sweepIds: readonly SweepId[], e
  * Cells by name: a label, a model, words of tables (`vit_small b8`), the start of a key, or an expression. Several
  * names select cells that match all of them, if there are any; otherwise each name selects its own cells. No names
  * select all.
+ * @param of the store with the cells, or the path of their matrix
  * @param others other valid words, for a suggestion
  */
 export function namedCells(
-  db: StoreDatabase | null,
+  of: StoreDatabase | string,
   cells: readonly KeyedCell[],
   names: readonly string[],
   others: readonly string[] = [],
 ) {
-  const chosen = names.map((name) => new Set(cellsOfName(db, cells, name, others)));
+  const chosen = names.map((name) => new Set(cellsOfName(of, cells, name, others)));
   const common = cells.filter((cell) => chosen.every((set) => set.has(cell)));
   return common.length > 0 ? common : cells.filter((cell) => chosen.some((set) => set.has(cell)));
 }
@@ -122,10 +123,10 @@ export function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): s
   return cells.map((cell) => shellQuote(printable(typedName(cell)))).join(', ');
 }
 
-function cellsOfName(db: StoreDatabase | null, cells: readonly KeyedCell[], name: string, others: readonly string[]) {
+function cellsOfName(of: StoreDatabase | string, cells: readonly KeyedCell[], name: string, others: readonly string[]) {
   const byName = cells.filter((cell) => cell.model === name || cellLabel(cell) === name);
   if (byName.length > 0) return byName;
-  const found = filtered(cells, name, db);
+  const found = filtered(cells, name, typeof of === 'string' ? null : of);
   if (Array.isArray(found) && found.length > 0) return found;
   // A short name with a space or sign in a value is no expression.
   const nameOf = shortNames(cells);
@@ -135,7 +136,8 @@ function cellsOfName(db: StoreDatabase | null, cells: readonly KeyedCell[], name
   const problem = Array.isArray(found) ? nearestCells(cells, name) : `${place}: ${found.problem}`;
   const words = new Set(cells.flatMap((cell) => cellFields(cell).words));
   const hint = problem.replace(`: no cell has "${name}"`, '') || didYouMean(name, [...others, ...words]);
-  throw new UsageError(`no cell ${printable(name)}${printable(hint)} (see \`bench ls cells\`)`);
+  const list = typeof of === 'string' ? `bench plan ${shellQuote(of)}` : 'bench ls cells';
+  throw new UsageError(printable(`no cell ${name}${hint} (see \`${list}\`)`));
 }
 
 const NEAREST = 3;

@@ -182,12 +182,12 @@ export function namedRun(db: StoreDatabase, name: string): string {
  * @throws UsageError unless the name matches exactly one cell
  */
 export function namedCell(
-  db: StoreDatabase | null,
+  of: StoreDatabase | string,
   cells: readonly KeyedCell[],
   name: string,
   others: readonly string[] = [],
 ) {
-  const found = namedCells(db, cells, [name], others);
+  const found = namedCells(of, cells, [name], others);
   // The words of a cell may be some of another one's.
   const nameOf = found.length > 1 ? shortNames(cells) : null;
   const whole = found.filter((cell) => nameOf?.(cell) === name);

@@ -76,7 +76,7 @@ test('a name whose words are some of another one, or with spaces and signs, name
     imageCell({ model: 'own', precision: 'fp16', batch: 16, axisFlags }),
   );
   const names = cells.map(shortNames(cells));
-  expect([names, names.map((name) => namedCell(null, cells, name))]).toEqual([
+  expect([names, names.map((name) => namedCell('m.yaml', cells, name))]).toEqual([
     ['own fp16 b16', "own fp16 b16 level=c'd & 3"],
     cells,
   ]);

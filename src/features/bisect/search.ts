@@ -87,7 +87,7 @@ const LEAST_RUNS = 4;
 export function measureOptions({ db, request, telemetry }: Settings, matrix: string, io: Io) {
   const { cell: name, maxRuns, metric, replay, trtexec } = request;
   const cells = readMatrix(matrix, io).cells.map(({ cell }) => cell);
-  const { key } = name === null ? onlyCell(cells, 'the matrix has', cells) : namedCell(null, cells, name);
+  const { key } = name === null ? onlyCell(cells, 'the matrix has', cells) : namedCell(matrix, cells, name);
   return {
     db,
     matrix,

@@ -74,7 +74,7 @@ async function ofMatrix(
   io: Io,
 ) {
   const cells = readMatrix(path, io).cells.map(({ cell }) => cell);
-  const cell = name === undefined ? onlyCell(cells, `${printable(path)} has`, cells) : namedCell(null, cells, name);
+  const cell = name === undefined ? onlyCell(cells, `${printable(path)} has`, cells) : namedCell(path, cells, name);
   const filter = `key=${cell.key}`;
   const stated = { filter, repeats: 1, builds: 1, profile: false, ...defined({ tensorrt, trtexec }) };
   const prepared = await prepare(path, stated, 'models maybe later', io);

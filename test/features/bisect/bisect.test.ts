@@ -259,7 +259,7 @@ describe('wrong use and hostile names', () => {
     ['both sides are commit', ['bisect', 'HEAD', 'main', '--matrix', 'm.yaml']],
     ['name the older commit first', ['bisect', 'HEAD', 'HEAD~2', '--matrix', 'm.yaml']],
     ['has 2 cells', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', ...STUB, ...BUILD]],
-    ['no cell x', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', '--cell', 'x', ...STUB, ...BUILD]],
+    ['(see `bench plan m.yaml`)', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', '--cell', 'x', ...STUB, ...BUILD]],
     ['file not found', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'none.yaml', ...STUB]],
     ['--factors takes no commits', ['bisect', 'HEAD', '--factors', 'm.yaml', '--matrix', 'm.yaml']],
     ['name a metric that each run has', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
