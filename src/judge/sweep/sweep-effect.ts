@@ -46,8 +46,9 @@ export class SweepEffect {
     this.effect = center;
     // Cells with at least half of the shift.
     const moved = known.filter((difference) => (difference - center) / mean > 0.5).length;
-    if (Math.abs(mean) > limit && moved >= RULES.shiftShare * known.length) {
-      this.shift = mean;
+    if (Math.abs(mean) > limit) {
+      // In fewer cells it is a change of theirs, of which a sweep learns nothing.
+      if (moved >= RULES.shiftShare * known.length) this.shift = mean;
       return;
     }
     // Half of the cells moved, so that none is near the middle.
