@@ -34,6 +34,9 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
   ];
 }
 
+/** A cause that accounts for less of the change is called a part of the explanation. */
+const WHOLE_FROM_PERCENT = 75;
+
 /** The headline comes first, so that nothing truncates it. */
 function headline(explained: WhyOutput): string {
   const change = explainedChange(explained);
@@ -47,7 +50,8 @@ function headline(explained: WhyOutput): string {
   const [cause] = explained.causes;
   const what = `${explainedMetricOf(change.metric).label} ${formatPercent(change.changePercent)}`;
   if (explained.outcome === 'unclear') return `${what}, unclear: ${change.basis} vary too much; more runs would decide`;
-  return `${what}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
+  const part = (cause?.explainsPercent ?? 100) < WHOLE_FROM_PERCENT ? ', in part' : '';
+  return `${what}${part}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
 }
 
 /** The explained change; undefined if nothing differs beyond noise. */
