@@ -2,7 +2,7 @@ import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { geometricMean, sharedNoise } from '../geometric-mean.ts';
+import { geometricMean } from '../geometric-mean.ts';
 import type { CellJudgement } from '../sweep/judged-cell.ts';
 import { type Control, matrixJudge } from '../sweep/matrix-judge.ts';
 import { cellWords } from './cell-words.ts';
@@ -211,7 +211,10 @@ export function judgedCell(asked: About, facts: JudgedFacts, findings: readonly 
 const INTERVAL_SDS = 1.96;
 
 /** Geometric mean of the judged sweep over the reference levels that `check` compares with. */
-export function meanChange(cells: readonly JudgedCell[], measured: (cell: JudgedCell) => MetricHistory | undefined) {
+export function meanChange(
+  cells: readonly JudgedCell[],
+  measured: (cell: JudgedCell) => { readonly newest: Pick<MetricState, 'commonSd'> | null } | undefined,
+) {
   const byMetric = Map.groupBy(cells, ({ metric }) => metric);
   const [most = []] = [...byMetric.values()].toSorted((a, b) => b.length - a.length);
   const ratios = cells.map((cell) => {
@@ -222,11 +225,7 @@ export function meanChange(cells: readonly JudgedCell[], measured: (cell: Judged
     const noise = ciPercent === null ? null : { variance: sd ** 2, degrees: Infinity };
     return { logRatio: Math.log(now / before), noise };
   });
-  const mains = most.flatMap((cell) => measured(cell)?.history ?? []);
-  const histories = mains.map(({ places, values }) => ({
-    places: places.slice(0, -1),
-    values: values.subarray(0, -1),
-  }));
+  const common = Math.max(0, ...most.map((cell) => measured(cell)?.newest?.commonSd ?? 0));
   const sweeps = Math.max(1, median(most.map(({ referenceSweeps }) => referenceSweeps)) ?? 1);
-  return geometricMean(ratios, sharedNoise(histories, sweeps));
+  return geometricMean(ratios, { variance: common ** 2 * (1 + 1 / sweeps), degrees: Infinity });
 }

@@ -315,6 +315,8 @@ export class JudgedCell {
       /** Change from the reference: of the recent level if it is a different one, else of the newest sweep. */
       change,
       reported,
+      /** Sd of the effect of a sweep on all cells, which is not part of the change. */
+      commonSd: sweep.common.sd,
       /** Log ratio of the smallest change that the runs of the newest sweep would report nine times in ten. */
       detectable,
       /** Two levels between which the cell alternates, the lower one first. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { JudgedCell, MetricHistory, PairResult } from '../../../src/judge/gate/evidence.ts';
+import type { JudgedCell, PairResult } from '../../../src/judge/gate/evidence.ts';
 import type { Candidate, SweepVerdict } from '../../../src/judge/gate/judge-sweep.ts';
 import { meanChange } from '../../../src/judge/gate/judged-facts.ts';
 import type { GatedMetricId } from '../../../src/records/gated-metric.ts';
@@ -356,12 +356,7 @@ const PAST = [
 ];
 const NOW = [1.05, 2.002, 3, 4];
 
-const HISTORIES = PAST.map((past, index): MetricHistory => {
-  const values = Float64Array.of(...past, NOW[index] ?? 0);
-  return { metric: 'gpuComputeMs', history: { places: [...values.keys()], values }, runsAt: () => [] };
-});
-
-const measured = ({ cellKey }: JudgedCell) => HISTORIES[Number(cellKey)];
+const measured = () => ({ newest: { commonSd: 0.001 } });
 
 function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
   return PAST.map((past, index) => ({
@@ -381,13 +376,13 @@ function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
   }));
 }
 
-// numpy: sd = log(1.004 / 0.998) / 2 / 1.96 of each cell, and what sweeps share with 5.5 degrees of freedom;
-// scipy.stats.t.ppf(0.975, df)
+// Python: sd = log(1.004 / 0.998) / 2 / 1.96 of each cell, and .001 ** 2 * (1 + 1 / 7) that sweeps share;
+// statistics.NormalDist().inv_cdf(0.975)
 test('the newest values over the reference levels, with an interval from those of the cells', () => {
   const mean = meanChange(judgedOf(NOW), measured);
   expect([mean, mean?.changePercent]).toMatchObject([{ cells: 4, leftOut: 0 }, expect.closeTo(1.21457399, 7)]);
-  expect(mean?.ciPercent?.[0]).toBeCloseTo(0.98943781, 5);
-  expect(mean?.ciPercent?.[1]).toBeCloseTo(1.44021207, 5);
+  expect(mean?.ciPercent?.[0]).toBeCloseTo(0.95418273, 5);
+  expect(mean?.ciPercent?.[1]).toBeCloseTo(1.47563688, 5);
 });
 
 test('a cell that failed is left out', () => {
