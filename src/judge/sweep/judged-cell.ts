@@ -26,8 +26,9 @@ export class JudgedCell {
   pending: Level | null = null;
   held: Level | null = null;
   reference = this.home;
-  /** First sweep of the level that was reported since the cell was at its reference; null if nothing was. */
+  /** First sweep reported since the cell was at its reference, or on the other side of it; null if nothing was. */
   #since: number | null = null;
+  #isSlower = false;
   #isOnlyRunFarOff = false;
   #sweeps = 1;
   /** Distance of the last sweep from home, and the largest one from which a cell returned at once. */
@@ -251,12 +252,15 @@ export class JudgedCell {
     const { mean } = this.reference;
     const isSinceHome = !this.#isNear(home) && home.mean > mean === recent.mean > mean;
     this.#since = this.#isNear(recent) ? null : (isSinceHome ? home : recent).first;
+    this.#isSlower = recent.mean > mean;
   }
 
   /** @param isGiven whether the reference is a baseline, which nothing moves */
   update(reported: Reported | null, isGiven: boolean): void {
     const { home, pending, recent } = this;
-    if (reported !== null) this.#since ??= reported.first;
+    const isSlower = recent.mean > this.reference.meanOfFirst();
+    if (reported !== null && (this.#since === null || isSlower !== this.#isSlower)) this.#since = reported.first;
+    this.#isSlower = isSlower;
     if (home === this.reference && pending === null) this.#since = null;
     if (this.#since === null) return;
     const isFaster = recent.mean < this.reference.meanOfFirst() && !this.#isNear(recent);

@@ -295,3 +295,11 @@ it('takes the step and return of three of five cells for theirs, not for an effe
     expect(Math.max(...(back ?? []).map(Math.abs))).toBeLessThan(0.006);
   }
 });
+
+it('counts a slower level from its own first sweep, not from that of a faster one before it', () => {
+  for (const seed of seeds) {
+    const time = (_: number, sweep: number): number => [1, 1, 1, 0.94, 1.05, 1.05][sweep] ?? 1;
+    const scene = judgeScene(6, { seed, cells: 1, time });
+    expect(scene.slice(3).map(([one]) => one?.since)).toEqual([3, 4, 4]);
+  }
+});
