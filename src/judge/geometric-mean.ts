@@ -57,17 +57,16 @@ const SHARED = {
 export const NO_SHARED_NOISE: SampleVariance = { variance: 0, degrees: Infinity };
 
 /** Noise of the difference of two sweeps that affects all cells at once, such as that of clocks and temperature. */
-export function sharedNoise(histories: readonly CellHistory[], levelSweeps: number = 1): SampleVariance {
+export function sharedNoise(histories: readonly CellHistory[]): SampleVariance {
   const byPlace = histories.map((history) => valuesByPlace(history));
   const sweeps = Math.max(1, ...byPlace.map(({ length }) => length));
   const steps = Array.from({ length: sweeps - 1 }, (_, sweep) => stepOf(byPlace, sweep)).flatMap((step) => step ?? []);
   const size = 1.4826 * (median(steps.map(({ change }) => Math.abs(change))) ?? 0);
   const byCells = median(steps.map(({ variance }) => variance)) ?? 0;
-  // Per sweep, because a step has the variance of two.
-  const seen = Math.max(0, size ** 2 - byCells) / 2;
-  const variance = (SHARED.steps * SHARED.sigma ** 2 + steps.length * seen) / (SHARED.steps + steps.length);
+  const seen = Math.max(0, size ** 2 - byCells);
+  const variance = (SHARED.steps * 2 * SHARED.sigma ** 2 + steps.length * seen) / (SHARED.steps + steps.length);
   const degrees = SHARED.degrees + SHARED.degreesOfStep * steps.length;
-  return { variance: variance * (1 + 1 / levelSweeps), degrees };
+  return { variance, degrees };
 }
 
 /** The values of a history, with null for sweeps without one. */

@@ -41,7 +41,7 @@ export function judgeSweep(evidence: SweepEvidence) {
     findings,
     endedAcknowledgements: [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : [])),
     cells: shown,
-    geometricMean: meanChange(own, facts.measured),
+    geometricMean: meanChange(own, (cell) => facts.measured(cell)?.newest?.commonSd ?? 0),
     measured: facts.measured,
     judgedOf,
     judgedIn: (metric: GatedMetricId) => cells.flatMap(({ cell }) => judgedOf({ cellKey: cell.key, metric }) ?? []),

@@ -207,25 +207,20 @@ export function judgedCell(asked: About, facts: JudgedFacts, findings: readonly 
   };
 }
 
-/** Half the width of a 95 % interval of the normal distribution, in standard deviations. */
-const INTERVAL_SDS = 1.96;
-
 /** Geometric mean of the judged sweep over the reference levels that `check` compares with. */
-export function meanChange(
-  cells: readonly JudgedCell[],
-  measured: (cell: JudgedCell) => { readonly newest: Pick<MetricState, 'commonSd'> | null } | undefined,
-) {
+export function meanChange(cells: readonly JudgedCell[], commonSdOf: (cell: JudgedCell) => number) {
   const byMetric = Map.groupBy(cells, ({ metric }) => metric);
   const [most = []] = [...byMetric.values()].toSorted((a, b) => b.length - a.length);
   const ratios = cells.map((cell) => {
     const { before, ciPercent, now } = cell;
     if (!most.includes(cell) || !before || !now) return { logRatio: null, noise: null };
     const [low, high] = ciPercent ?? [Number.NaN, Number.NaN];
-    const sd = Math.log((100 + high) / (100 + low)) / 2 / INTERVAL_SDS;
+    // A 95 % interval of the normal distribution reaches 1.96 sd to each side.
+    const sd = Math.log((100 + high) / (100 + low)) / 2 / 1.96;
     const noise = ciPercent === null ? null : { variance: sd ** 2, degrees: Infinity };
     return { logRatio: Math.log(now / before), noise };
   });
-  const common = Math.max(0, ...most.map((cell) => measured(cell)?.newest?.commonSd ?? 0));
   const sweeps = Math.max(1, median(most.map(({ referenceSweeps }) => referenceSweeps)) ?? 1);
-  return geometricMean(ratios, { variance: common ** 2 * (1 + 1 / sweeps), degrees: Infinity });
+  const variance = Math.max(...most.map(commonSdOf)) ** 2 * (1 + 1 / sweeps);
+  return geometricMean(ratios, { variance, degrees: Infinity });
 }

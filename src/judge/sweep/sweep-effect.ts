@@ -46,13 +46,10 @@ export class SweepEffect {
     this.effect = center;
     // Cells with at least half of the shift.
     const moved = known.filter((difference) => (difference - center) / mean > 0.5).length;
-    if (Math.abs(mean) > limit) {
-      // In fewer cells it is a change of theirs, of which a sweep learns nothing.
-      if (moved >= RULES.shiftShare * known.length) this.shift = mean;
-      return;
-    }
-    // Half of the cells moved, so that none is near the middle.
-    if (weight === 0) return;
+    const isBeyond = Math.abs(mean) > limit;
+    if (isBeyond && moved >= RULES.shiftShare * known.length) this.shift = mean;
+    // A change of fewer cells, or of half with none near the middle, tells nothing of the sweep.
+    if (isBeyond || weight === 0) return;
     this.#raw = raw;
     const most = 4 * this.sd;
     this.own = Math.max(-most, Math.min(most, (mean * square) / (square + variance)));

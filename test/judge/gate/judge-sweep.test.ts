@@ -356,7 +356,7 @@ const PAST = [
 ];
 const NOW = [1.05, 2.002, 3, 4];
 
-const measured = () => ({ newest: { commonSd: 0.001 } });
+const commonSd = () => 0.001;
 
 function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
   return PAST.map((past, index) => ({
@@ -379,14 +379,14 @@ function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
 // Python: sd = log(1.004 / 0.998) / 2 / 1.96 of each cell, and .001 ** 2 * (1 + 1 / 7) that sweeps share;
 // statistics.NormalDist().inv_cdf(0.975)
 test('the newest values over the reference levels, with an interval from those of the cells', () => {
-  const mean = meanChange(judgedOf(NOW), measured);
+  const mean = meanChange(judgedOf(NOW), commonSd);
   expect([mean, mean?.changePercent]).toMatchObject([{ cells: 4, leftOut: 0 }, expect.closeTo(1.21457399, 7)]);
   expect(mean?.ciPercent?.[0]).toBeCloseTo(0.95418273, 5);
   expect(mean?.ciPercent?.[1]).toBeCloseTo(1.47563688, 5);
 });
 
 test('a cell that failed is left out', () => {
-  expect(meanChange(judgedOf([...NOW.slice(0, 3), null]), measured)).toMatchObject({ cells: 3, leftOut: 1 });
+  expect(meanChange(judgedOf([...NOW.slice(0, 3), null]), commonSd)).toMatchObject({ cells: 3, leftOut: 1 });
 });
 
 test('a p99 that follows its GPU time later belongs to the finding, a larger loss does not', () => {
