@@ -327,7 +327,7 @@ const VERSIONS: readonly string[] = ['trt', 'driver', 'cuda'];
 
 /**
  * Reads `trt=10.6` or `driver=580,gpu=H200`, conditions on all runs of a sweep. A version matches to the given number
- * of parts; another name matches a part of the value, ignoring case.
+ * of parts; another name, or the UUID of a GPU, matches a part of the value, ignoring case.
  * @returns null for any other text
  */
 function conditionsOf(ref: string) {
@@ -338,7 +338,8 @@ function conditionsOf(ref: string) {
         ? `${stored}.`.startsWith(`${value}.`)
         : stored.toLowerCase().includes(value.toLowerCase());
     const [, field] = Object.entries(FIELDS).find(([name]) => name === word) ?? [];
-    return field === undefined ? null : { field, matches };
+    const isUuid = field === 'gpuName' && /^GPU-/i.test(value);
+    return field === undefined ? null : { field: isUuid ? ('gpuUuid' as const) : field, matches };
   });
   const known = conditions.filter((condition) => condition !== null);
   return known.length === conditions.length ? known : null;

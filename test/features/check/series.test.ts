@@ -175,6 +175,8 @@ describe('the series of a store', () => {
     expect(other.reasons).toEqual(new Set(['new']));
     expect(other.notes[0]).toContain('3 sweeps on another GPU, TensorRT major or locked clock left out');
     store.add(slowFrom(3), { branch: 'main', commit, machine: { gpuUuid: 'GPU-cccc' } });
+    const apart = await bench(['compare', 'gpu=GPU-aaaa', 'gpu=GPU-CCCC', '--db', store.db]);
+    expect(apart.stdout).toMatch(/^base .* gpu=GPU-aaaa .*\nhead .* gpu=GPU-CCCC /m);
     expect((await bench(['check', '--branch', 'main', '--db', store.db], { cwd: repository.folder })).code).toBe(1);
   });
 });
