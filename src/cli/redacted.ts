@@ -1,7 +1,7 @@
-import { orNull } from '../errors.ts';
 import { existsSync } from 'node:fs';
 import { homedir, hostname, userInfo } from 'node:os';
 
+import { orNull } from '../errors.ts';
 import { jsonText } from '../text/printable.ts';
 import { Redaction } from '../text/redact.ts';
 import { hostNames } from '../store/sweeps/environments.ts';

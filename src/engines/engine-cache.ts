@@ -1,8 +1,8 @@
-import { orNull } from '../errors.ts';
 import { constants, existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { orNull } from '../errors.ts';
 import { sha256OfFile } from '../files/files.ts';
 import { makeOwnFolder, namesIn, readJson, sizeOf } from '../files/folders.ts';
 import { KnownHashes } from '../files/hashes.ts';

@@ -1,8 +1,8 @@
-import { orNull } from '../errors.ts';
 import { readFileSync } from 'node:fs';
 import { cpus, hostname, loadavg, release, type } from 'node:os';
 import { basename } from 'node:path';
 
+import { orNull } from '../errors.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import type { Environment } from '../records/environment.ts';
 

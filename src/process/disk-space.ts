@@ -1,7 +1,8 @@
-import { orNull } from '../errors.ts';
 import { existsSync, statfsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+
+import { orNull } from '../errors.ts';
 
 /** Space available to the user on the disk of a folder, in bytes; null if unknown. The folder need not exist yet. */
 export async function freeBytesOf(folder: string): Promise<number | null> {

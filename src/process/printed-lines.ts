@@ -1,6 +1,6 @@
-import { orNull } from '../errors.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 
+import { orNull } from '../errors.ts';
 import { type EnvironmentVariables, definedVariables } from './environment-variables.ts';
 
 /**

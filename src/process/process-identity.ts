@@ -1,8 +1,8 @@
-import { orNull } from '../errors.ts';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 
 import * as z from 'zod';
 
+import { orNull } from '../errors.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 const knownOrNull = z.string().nullable().catch(null);

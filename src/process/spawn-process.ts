@@ -1,9 +1,9 @@
-import { orNull } from '../errors.ts';
 import * as fs from 'node:fs';
 import { constants as system } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 
+import { orNull } from '../errors.ts';
 import type { TimeLimit } from '../records/time-limit.ts';
 import { omittedLine } from '../text/printable.ts';
 import { definedVariables } from './environment-variables.ts';

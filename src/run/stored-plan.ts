@@ -1,6 +1,6 @@
-import { orNull } from '../errors.ts';
 import * as z from 'zod';
 
+import { orNull } from '../errors.ts';
 import { experimentSchema } from '../judge/experiment.ts';
 import { latencySearchSchema } from '../judge/latency-search.ts';
 import { moreRunsSchema } from '../judge/adaptive-repeats.ts';

@@ -111,7 +111,7 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
   const { columns, style } = look;
   const shown = notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn));
   if (!dryRun) {
-    const again = `; see it again with \`bench layers ${cell?.slice(0, 8) ?? ''} --kernels\``;
+    const again = cell === null ? '' : `; see it again with \`bench layers ${cell.slice(0, 8)} --kernels\``;
     const isWhole = runId !== null && files.every(({ attached }) => attached);
     return [
       ...(kernels === null

@@ -8,10 +8,9 @@ import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../records/
 import type { RunId } from '../../records/scalars.ts';
 import { NO_GIT } from '../../records/sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
-import { importedBuilds } from '../../store/builds/builds.ts';
+import { buildRunOf, importedBuilds } from '../../store/builds/builds.ts';
 import { findCells } from '../../store/cells.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import { buildRunOf } from '../../store/builds/builds.ts';
 import type { ShownRun } from '../../store/runs/show-run.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';

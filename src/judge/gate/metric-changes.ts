@@ -73,7 +73,7 @@ export function sizeOf(metric: GatedMetricId, before: number, { error, log, reac
 /** With fewer than `leastPast` sweeps, only a change of `youngMargins` margins is reported. */
 type Margin = Readonly<Partial<Record<'share' | 'difference' | 'leastPast' | 'youngMargins', number>>>;
 
-/** Metrics that hardly vary from run to run; the gate reads them in this order. The margin is a share of the value, or a difference in its unit. */
+/** Metrics that hardly vary, in the order of the gate. The margin is a share of the value, or a difference in its unit. */
 export const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   engineMib: { share: 0.02, difference: 0.1 },
   contextMib: { share: 0.02, difference: 0.1 },

@@ -96,7 +96,7 @@ export class CellNoise {
     return runs >= this.runs.repeats ? 0 : this.runSd ** 2 * (1 / runs - 1 / this.runs.repeats);
   }
 
-  /** The posterior if these residuals, with the scale of their variance, were all that is known between sweeps. It shares the runs. */
+  /** The posterior if these residuals, with the scale of their variance, were all that is known between sweeps. */
   given(residuals: Iterable<readonly [number, number]>): CellNoise {
     const noise = new CellNoise(this.#prior, this.runs);
     for (const [residual, scale] of residuals) noise.learn(residual, scale, 0);

@@ -1,6 +1,6 @@
-import { orNull } from '../../errors.ts';
 import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL } from 'drizzle-orm';
 
+import { orNull } from '../../errors.ts';
 import { boundOf } from '../../judge/bound.ts';
 import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../records/harness.ts';
 import type { MetricId } from '../../records/metric.ts';

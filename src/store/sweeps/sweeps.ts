@@ -1,7 +1,7 @@
-import { orNull } from '../../errors.ts';
 import { asc, desc, eq, getTableColumns, ne, sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 
+import { orNull } from '../../errors.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type GateSettings, gateSettingsSchema, NO_GATE, plannedPairsSchema } from '../../records/gated-metric.ts';
 import { type RunId, type SweepId, type CellKey, textByName } from '../../records/scalars.ts';

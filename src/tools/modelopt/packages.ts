@@ -1,6 +1,6 @@
-import { orNull } from '../../errors.ts';
 import * as z from 'zod';
 
+import { orNull } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 
